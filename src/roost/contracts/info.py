@@ -1,0 +1,58 @@
+"""What the server says of itself."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from roost.contracts.base import Wire
+
+
+class StorageInfo(Wire):
+    """Where artifacts are kept. A caller that sees the same `storage_id` at `url` may write directly."""
+
+    url: str
+    storage_id: str
+
+
+class NodeInfo(Wire):
+    """One node of the Ray cluster. Resources as Ray counts them; memory in bytes."""
+
+    node_id: str
+    name: str
+    ip: str
+    alive: bool
+    labels: dict[str, str] = Field(default_factory=dict)
+    resources: dict[str, float] = Field(default_factory=dict)
+
+
+class EngineInfo(Wire):
+    """The Ray cluster as the server sees it.
+
+    Attributes:
+        state: `starting` and `stopped` only of an embedded cluster.
+        log_dir: Folder of an embedded cluster's logs.
+    """
+
+    state: Literal["starting", "ready", "unreachable", "stopped"]
+    embedded: bool
+    dashboard_url: str
+    serve_url: str
+    message: str = ""
+    log_dir: str | None = None
+    nodes: list[NodeInfo] = Field(default_factory=list)
+
+
+class ServerInfo(Wire):
+    """Version, parts and counts of one server."""
+
+    version: str
+    url: str
+    home: str
+    database: str
+    storage: StorageInfo
+    engine: EngineInfo
+    models: int = 0
+    deployments: int = 0
+    pid: int = 0
