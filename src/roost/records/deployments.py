@@ -1,0 +1,139 @@
+"""Deployments: what is wanted, what Ray was told, what was last seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Index, String, select, update
+from sqlalchemy.orm import Mapped, Session, mapped_column
+
+from roost.keys import DeploymentKey, ModelKey
+from roost.records.base import Base
+
+
+class DeploymentRow(Base):
+    """One deployment. The row outlives an undeploy, so that undeploying again is no error.
+
+    Wanted (written by callers; each change adds 1 to `generation`):
+        present: False once it was undeployed.
+        live_name: The name while `present`, else NULL; unique.
+        application: The Ray Serve application, computed at deploy time from the model as it was then.
+    Told to Ray (written by the reconciler, guarded by `generation`):
+        step: `apply`: in the set that is PUT; `clear`: left out until Ray has forgotten it.
+        failures: Failed starts of this generation; `retry_at` is when the next one is due.
+        restarts: Forced restarts of this very application; above 0 it is part of what is PUT.
+    Seen (written by the reconciler, guarded by `generation`):
+        observed_generation: The generation the observation is of.
+        observed_at: When what is seen last changed, or when Ray went out of reach.
+    """
+
+    __tablename__ = "deployments"
+
+    key: Mapped[str] = mapped_column(String(280), primary_key=True)
+    family: Mapped[str] = mapped_column(String(63))
+    suffix: Mapped[str] = mapped_column(String(63))
+    run_name: Mapped[str] = mapped_column(String(63))
+    config_fingerprint: Mapped[str] = mapped_column(String(12))
+
+    present: Mapped[bool]
+    name: Mapped[str] = mapped_column(String(255))
+    live_name: Mapped[str | None] = mapped_column(String(255), unique=True)
+    config: Mapped[dict[str, str]]
+    num_replicas: Mapped[int]
+    application: Mapped[dict[str, Any]]
+    capability: Mapped[str | None] = mapped_column(String(63))
+    timeout_s: Mapped[float]
+    bundle_fingerprint: Mapped[str] = mapped_column(String(64))
+    replaced_bundle_fingerprint: Mapped[str] = mapped_column(String(64))
+    generation: Mapped[int]
+    created_at: Mapped[datetime]
+    deployed_at: Mapped[datetime]
+
+    step: Mapped[str] = mapped_column(String(16))
+    failures: Mapped[int]
+    retry_at: Mapped[datetime | None]
+    restarts: Mapped[int]
+
+    phase: Mapped[str] = mapped_column(String(16))
+    message: Mapped[str]
+    ray_status: Mapped[str] = mapped_column(String(32))
+    replicas: Mapped[list[dict[str, Any]]]
+    observed_generation: Mapped[int]
+    observed_at: Mapped[datetime | None]
+    stale: Mapped[bool]
+    version: Mapped[int]
+
+    __table_args__ = (Index(None, "family", "suffix", "run_name"),)
+
+    @property
+    def deployment_key(self) -> DeploymentKey:
+        """The key, as it was checked when the row was made."""
+        return DeploymentKey(self.family, self.suffix, self.run_name, self.config_fingerprint)
+
+
+def find_deployment(session: Session, key: DeploymentKey) -> DeploymentRow | None:
+    """The row of `key`, also when it was undeployed."""
+    return session.get(DeploymentRow, str(key))
+
+
+def find_by_live_name(session: Session, name: str) -> DeploymentRow | None:
+    """The live deployment that callers reach by `name`."""
+    return session.scalars(select(DeploymentRow).where(DeploymentRow.live_name == name)).one_or_none()
+
+
+def list_deployments(session: Session) -> Sequence[DeploymentRow]:
+    """All rows ever deployed, ordered by key."""
+    return session.scalars(select(DeploymentRow).order_by(DeploymentRow.key)).all()
+
+
+def list_active(session: Session) -> Sequence[DeploymentRow]:
+    """Rows that are wanted, or that Ray may still hold; ordered by key."""
+    return session.scalars(
+        select(DeploymentRow)
+        .where(DeploymentRow.present | (DeploymentRow.phase != "not_deployed"))
+        .order_by(DeploymentRow.key)
+    ).all()
+
+
+def list_of_model(session: Session, model: ModelKey) -> Sequence[DeploymentRow]:
+    """Active rows that deploy `model`, ordered by key."""
+    return [row for row in list_active(session) if row.deployment_key.model == model]
+
+
+def observe(session: Session, key: str, generation: int, values: dict[str, Any]) -> bool:
+    """Write what the reconciler did and saw, and add 1 to `version`.
+
+    Returns:
+        False, and nothing written, when the row has moved on from `generation`.
+    """
+    result = session.execute(
+        update(DeploymentRow)
+        .where(DeploymentRow.key == key, DeploymentRow.generation == generation)
+        .values(**values, version=DeploymentRow.version + 1)
+    )
+    return _rows(result) == 1
+
+
+def mark_stale(session: Session, last_seen: datetime | None) -> int:
+    """Mark the observations of all active rows as stale; returns how many were not yet.
+
+    `last_seen` is when Ray last answered; None keeps each row's own time.
+    """
+    values: dict[str, Any] = {"stale": True, "version": DeploymentRow.version + 1}
+    if last_seen is not None:
+        values["observed_at"] = last_seen
+    result = session.execute(
+        update(DeploymentRow)
+        .where(
+            DeploymentRow.stale.is_(False),
+            DeploymentRow.present | (DeploymentRow.phase != "not_deployed"),
+        )
+        .values(**values)
+    )
+    return _rows(result)
+
+
+def _rows(result: Any) -> int:
+    return int(result.rowcount)
