@@ -82,7 +82,9 @@ class ModelKey:
         """
         segments = text.split("/")
         if len(segments) != 3:
-            raise InvalidName(f"model key {_shown(text)} is not valid.", hint="Write it as family/suffix/run_name.")
+            raise InvalidName(
+                f"model key {_shown(text)} is not valid.", hint="Write it as family/suffix/run_name."
+            )
         return cls(*segments)
 
     def __str__(self) -> str:

@@ -15,9 +15,11 @@ Score = Annotated[float, Field(ge=0.0, le=1.0)]
 
 def _whole_pixels(value: Any) -> Any:
     # The published clients read boxes as integers, models give floats.
-    return [round(number) if isinstance(number, float) else number for number in value] if isinstance(
-        value, list
-    ) else value
+    return (
+        [round(number) if isinstance(number, float) else number for number in value]
+        if isinstance(value, list)
+        else value
+    )
 
 
 Box = Annotated[list[int], BeforeValidator(_whole_pixels), Field(min_length=4, max_length=4)]

@@ -54,6 +54,8 @@ class ErrorBody(Wire):
     def to_exception(self) -> RoostError:
         """The exception this body was made from, rebuilt from `reason`, else from `code`."""
         detail = self.error
-        error = error_class(detail.code, detail.reason)(detail.message, hint=detail.hint, issues=detail.issues)
+        error = error_class(detail.code, detail.reason)(
+            detail.message, hint=detail.hint, issues=detail.issues
+        )
         error.request_id = detail.request_id
         return error

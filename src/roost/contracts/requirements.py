@@ -31,7 +31,9 @@ class ModelRequirements:
             if isinstance(value, bool) or not isinstance(value, (int, float)):
                 raise InvalidRequirements(f"{name}={value!r} is not valid: it must be a number.")
             if not math.isfinite(value) or value < 0:
-                raise InvalidRequirements(f"{name}={value!r} is not valid: it must be 0 or a positive number.")
+                raise InvalidRequirements(
+                    f"{name}={value!r} is not valid: it must be 0 or a positive number."
+                )
         if self.num_gpus > 1 and self.num_gpus != int(self.num_gpus):
             raise InvalidRequirements(
                 f"num_gpus={self.num_gpus!r} is not valid: above 1 it must be a whole number.",
@@ -39,5 +41,6 @@ class ModelRequirements:
             )
         if self.vram_gb > 0 and self.num_gpus == 0:
             raise InvalidRequirements(
-                f"vram_gb={self.vram_gb!r} needs a GPU, but num_gpus is 0.", hint="Set num_gpus=1 or a fraction."
+                f"vram_gb={self.vram_gb!r} needs a GPU, but num_gpus is 0.",
+                hint="Set num_gpus=1 or a fraction.",
             )

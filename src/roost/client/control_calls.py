@@ -1,0 +1,169 @@
+"""Calls of the control API (`/api`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from roost.client.call import Call, optional, parse_bytes, parse_model, parse_nothing, parse_text
+from roost.contracts.artifact import ArtifactKind, MissingRequest, MissingResponse
+from roost.contracts.deployment import Deployment, DeploymentList, DeployRequest
+from roost.contracts.info import ServerInfo
+from roost.contracts.model import (
+    AbandonRequest,
+    Claim,
+    ClaimRequest,
+    CommitRequest,
+    RefreshRequest,
+    SavedModel,
+    SavedModelPage,
+)
+from roost.keys import DeploymentKey, ModelKey
+
+TRANSFER_TIMEOUT_S = 300.0
+
+
+def info() -> Call[ServerInfo]:
+    """What the server says of itself."""
+    return Call("GET", "/api/info", parse_model(ServerInfo))
+
+
+def list_models(
+    *,
+    family: str | None,
+    suffix: str | None,
+    run_name: str | None,
+    phase: str | None,
+    limit: int,
+    offset: int,
+) -> Call[SavedModelPage]:
+    """One page of the registry."""
+    params = optional(
+        {
+            "family": family,
+            "suffix": suffix,
+            "runName": run_name,
+            "phase": phase,
+            "limit": limit,
+            "offset": offset,
+        }
+    )
+    return Call("GET", "/api/models", parse_model(SavedModelPage), params=params)
+
+
+def get_model(key: ModelKey) -> Call[SavedModel]:
+    """One registry entry."""
+    return Call("GET", _model(key), parse_model(SavedModel))
+
+
+def claim(key: ModelKey, request: ClaimRequest) -> Call[Claim]:
+    """Ask to write a model."""
+    return Call("POST", f"{_model(key)}/claims", parse_model(Claim), content=request.to_json())
+
+
+def renew(key: ModelKey, token: str) -> Call[Claim]:
+    """Keep a claim alive."""
+    return Call("PUT", f"{_model(key)}/claims/{token}", parse_model(Claim), timeout_s=10.0)
+
+
+def commit(key: ModelKey, token: str, request: CommitRequest) -> Call[SavedModel]:
+    """Finish a claim."""
+    return Call(
+        "POST",
+        f"{_model(key)}/claims/{token}/commit",
+        parse_model(SavedModel),
+        content=request.to_json(),
+        timeout_s=TRANSFER_TIMEOUT_S,
+    )
+
+
+def abandon(key: ModelKey, token: str, request: AbandonRequest) -> Call[None]:
+    """End a claim without a result."""
+    return Call(
+        "POST",
+        f"{_model(key)}/claims/{token}/abandon",
+        parse_nothing,
+        content=request.to_json(),
+        timeout_s=5.0,
+    )
+
+
+def refresh_bundle(key: ModelKey, request: RefreshRequest) -> Call[SavedModel]:
+    """Give a finished import the current code."""
+    return Call("PUT", f"{_model(key)}/bundle", parse_model(SavedModel), content=request.to_json())
+
+
+def missing(kind: ArtifactKind, names: Sequence[str]) -> Call[MissingResponse]:
+    """Which of these are not stored."""
+    body = MissingRequest(names=list(names)).to_json()
+    return Call("POST", f"/api/artifacts/{kind}/missing", parse_model(MissingResponse), content=body)
+
+
+def put_artifact(kind: ArtifactKind, name: str, data: bytes) -> Call[None]:
+    """Store one artifact through the server."""
+    return Call(
+        "PUT",
+        f"/api/artifacts/{kind}/{name}",
+        parse_nothing,
+        content=data,
+        content_type="application/octet-stream",
+        timeout_s=TRANSFER_TIMEOUT_S,
+    )
+
+
+def get_artifact(kind: ArtifactKind, name: str) -> Call[bytes]:
+    """Read one artifact through the server."""
+    return Call("GET", f"/api/artifacts/{kind}/{name}", parse_bytes, timeout_s=TRANSFER_TIMEOUT_S)
+
+
+def deploy(key: ModelKey, request: DeployRequest) -> Call[Deployment]:
+    """Set the desired state of a deployment."""
+    path = f"/api/deployments/{key}"
+    return Call("PUT", path, parse_model(Deployment), content=request.to_json())
+
+
+def redeploy(key: DeploymentKey) -> Call[Deployment]:
+    """Deploy the model's current bundle, requirements and config."""
+    return Call("POST", f"{_deployment(key)}/redeploy", parse_model(Deployment), params=_fingerprint(key))
+
+
+def undeploy(key: DeploymentKey) -> Call[Deployment]:
+    """Remove a deployment."""
+    return Call("DELETE", _deployment(key), parse_model(Deployment), params=_fingerprint(key))
+
+
+def list_deployments(*, live: bool) -> Call[DeploymentList]:
+    """All deployments; with `live`, only those that are wanted."""
+    return Call("GET", "/api/deployments", parse_model(DeploymentList), params=optional({"live": live}))
+
+
+def get_deployment(
+    key: DeploymentKey, *, after_version: int | None = None, wait_s: float | None = None
+) -> Call[Deployment]:
+    """One deployment; with `after_version`, once it has changed or `wait_s` is over."""
+    params = optional({"afterVersion": after_version, "waitS": wait_s})
+    return Call(
+        "GET",
+        _deployment(key),
+        parse_model(Deployment),
+        params=_fingerprint(key) | params,
+        timeout_s=None if wait_s is None else wait_s + 15.0,
+    )
+
+
+def deployment_logs(key: DeploymentKey, *, tail: int) -> Call[str]:
+    """The last lines of the replicas' logs."""
+    params = _fingerprint(key) | optional({"tail": tail})
+    return Call("GET", f"{_deployment(key)}/logs", parse_text, params=params)
+
+
+def _model(key: ModelKey) -> str:
+    # Segments of keys hold no character that needs quoting.
+    return f"/api/models/{key}"
+
+
+def _deployment(key: DeploymentKey) -> str:
+    return f"/api/deployments/{key.model}"
+
+
+def _fingerprint(key: DeploymentKey) -> dict[str, str]:
+    return {"fingerprint": key.config_fingerprint} if key.config_fingerprint else {}

@@ -1,0 +1,84 @@
+"""Settings of the server, read from `ROOST_*` and the flags of `roost up`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+DEFAULT_PORT = 7463
+
+
+class Settings(BaseSettings):
+    """All settings of a server. Each is also an environment variable, `ROOST_` + its name in capitals."""
+
+    model_config = SettingsConfigDict(env_prefix="ROOST_", extra="ignore")
+
+    home: Path = Field(Path("~/.roost"), description="Folder of everything Roost keeps on this machine.")
+    host: str = Field("127.0.0.1", description="Address to listen on.")
+    port: int = Field(DEFAULT_PORT, ge=1, le=65535, description="Port to listen on.")
+    database_url: str | None = Field(None, description="Records; default is SQLite in the home folder.")
+    storage_url: str | None = Field(
+        None,
+        description="Artifacts: `file://`, `s3://bucket/prefix`, `gs://`, `az://`; default in `home`.",
+    )
+    cache_dir: Path | None = Field(
+        None, description="Cache of a node; default is `cache` in the home folder."
+    )
+    ray_dashboard_url: str | None = Field(
+        None, description="Dashboard of an existing Ray cluster; without it an embedded one is started."
+    )
+    ray_token: SecretStr | None = Field(
+        None, description="Token of the Ray cluster; else Ray's own variables and file are read."
+    )
+    serve_url: str | None = Field(
+        None,
+        description="Where an existing cluster's Serve answers; default is the dashboard's host, port 8000.",
+    )
+    num_cpus: int | None = Field(
+        None, ge=1, description="CPUs of the embedded cluster; default is the machine's."
+    )
+    num_gpus: int | None = Field(
+        None, ge=0, description="GPUs of the embedded cluster; default is what Ray finds."
+    )
+    replica_cpus: float = Field(0.1, ge=0, description="CPUs a replica reserves; it may use more.")
+    start_timeout_s: float = Field(
+        120.0, gt=0, description="Longest start of the embedded cluster, in seconds."
+    )
+    shutdown_grace_s: float = Field(
+        30.0, ge=0, description="Longest wait for running requests on shutdown, in seconds."
+    )
+    max_body_bytes: int = Field(
+        100 * 1024 * 1024,
+        ge=0,
+        description="Largest request body in bytes, counted as received; 0 = no limit.",
+    )
+    insecure: bool = Field(False, description="Allow an open server on an address other than loopback.")
+    log_level: str = Field("INFO", description="DEBUG, INFO, WARNING or ERROR.")
+
+    @property
+    def home_dir(self) -> Path:
+        """The home folder, absolute."""
+        return self.home.expanduser().absolute()
+
+    @property
+    def resolved_database_url(self) -> str:
+        """The SQLAlchemy URL of the records."""
+        return self.database_url or f"sqlite:///{self.home_dir / 'roost.db'}"
+
+    @property
+    def resolved_storage_url(self) -> str:
+        """The URL of the storage."""
+        return self.storage_url or (self.home_dir / "storage").as_uri()
+
+    @property
+    def resolved_cache_dir(self) -> Path:
+        """The folder of the node cache of embedded replicas."""
+        return (self.cache_dir or self.home_dir / "cache").expanduser().absolute()
+
+    @property
+    def url(self) -> str:
+        """The server's own URL."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}"
