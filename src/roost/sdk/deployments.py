@@ -1,0 +1,149 @@
+"""Deployments, as `import roost` offers them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+from roost.client import control_calls
+from roost.contracts.deployment import (
+    Deployment,
+    DeployRequest,
+    ReplicaPlacement,
+    ServingStatus,
+)
+from roost.errors import ModelDeployFailed, Timeout
+from roost.keys import DeploymentKey, ModelKey, check_config
+from roost.sdk.connection import current_client
+from roost.sdk.progress import waiting
+
+_LONG_POLL_S = 20.0
+
+
+def deploy_model(
+    family: str,
+    suffix: str,
+    run_name: str,
+    num_replicas: int = 1,
+    wait: bool = False,
+    timeout: float | None = 300.0,
+    config: Mapping[str, str] | None = None,
+    name: str | None = None,
+    take_name: bool = False,
+) -> Deployment:
+    """Deploy a model; one deployment for each distinct config.
+
+    A call that changes nothing costs one request. A change of `num_replicas` restarts nothing.
+
+    Args:
+        wait: Return once it runs, instead of once it is recorded.
+        timeout: Longest wait in seconds; None waits for ever.
+        config: Laid over the model's config.
+        name: The alias callers use; default `family/suffix`, with a config `family/suffix@fingerprint`.
+        take_name: Move `name` here from another deployment in the same write.
+
+    Raises:
+        ModelNotFound, ModelNotReady, NameTaken, Infeasible, InvalidConfig: nothing is written.
+        ModelDeployFailed, Timeout: with `wait`, as `wait_for_model_serving` raises them.
+    """
+    request = DeployRequest(
+        config=check_config(config), num_replicas=num_replicas, name=name, take_name=take_name
+    )
+    deployment = current_client().run(control_calls.deploy(ModelKey(family, suffix, run_name), request))
+    return wait_for_model_serving(deployment.key, timeout) if wait else deployment
+
+
+def redeploy_model(key: DeploymentKey) -> Deployment:
+    """The same replicas and config, with the model's current bundle, requirements and config.
+
+    Raises:
+        ModelNotDeployed: when nothing is deployed under the key.
+    """
+    return current_client().run(control_calls.redeploy(key))
+
+
+def undeploy_model(key: DeploymentKey) -> None:
+    """Remove a deployment. Doing so twice is no error.
+
+    Raises:
+        ModelNotDeployed: when nothing was ever deployed under the key.
+    """
+    current_client().run(control_calls.undeploy(key))
+
+
+def wait_for_model_serving(key: DeploymentKey, timeout: float | None = None) -> Deployment:
+    """Wait until the deployment runs. It is looked at least once, whatever the time-out.
+
+    Args:
+        timeout: Seconds; None waits for ever.
+
+    Raises:
+        ModelDeployFailed: when it failed (with the constructor's own error) or nothing is deployed.
+        Timeout: naming the deployment, its phase and its message.
+    """
+    client = current_client()
+    deadline = None if timeout is None else time.monotonic() + timeout
+    deployment = client.run(control_calls.get_deployment(key))
+    with waiting(_described(deployment)) as show:
+        while not _serves(deployment):
+            left_s = _LONG_POLL_S if deadline is None else deadline - time.monotonic()
+            if left_s <= 0:
+                raise Timeout(
+                    f"{str(key)!r} did not serve within {timeout:g} s: {_described(deployment)}.",
+                    hint=f"It goes on; see `roost status {key}` and `roost logs {key}`.",
+                )
+            call = control_calls.get_deployment(
+                key, after_version=deployment.version, wait_s=min(left_s, _LONG_POLL_S)
+            )
+            deployment = client.run(call)
+            show(_described(deployment))
+    return deployment
+
+
+def model_serving_status(key: DeploymentKey) -> ServingStatus:
+    """How the deployment stands, as last observed; writes nothing.
+
+    Raises:
+        ModelNotDeployed: when nothing was ever deployed under the key.
+    """
+    return _get(key).status()
+
+
+def model_replica_placements(key: DeploymentKey) -> list[ReplicaPlacement]:
+    """Where the replicas run, as last observed."""
+    return _get(key).replicas
+
+
+def model_serving_messages(key: DeploymentKey) -> list[str]:
+    """Why the deployment is in its phase, a line each, without terminal escapes."""
+    return _get(key).message.splitlines()
+
+
+def list_deployed_models() -> list[Deployment]:
+    """The deployments that are wanted, in the order of their keys."""
+    return current_client().run(control_calls.list_deployments(live=True)).items
+
+
+def _get(key: DeploymentKey) -> Deployment:
+    return current_client().run(control_calls.get_deployment(key))
+
+
+def _serves(deployment: Deployment) -> bool:
+    """True when it runs what is wanted now; raises when it will not."""
+    key = str(deployment.key)
+    if deployment.phase in {"not_deployed", "deleting"}:
+        raise ModelDeployFailed(f"{key!r} is not deployed.", hint="Deploy it with roost.deploy_model.")
+    if deployment.observed_generation < deployment.generation:
+        return False
+    if deployment.phase == "failed":
+        raise ModelDeployFailed(
+            f"{key!r} failed to deploy: {deployment.message or 'Ray gave no reason'}",
+            hint=f"See `roost logs {key}`.",
+        )
+    return deployment.phase in {"running", "paused"}
+
+
+def _described(deployment: Deployment) -> str:
+    message = deployment.message.strip().splitlines()
+    about = f": {message[-1]}" if message else ""
+    return f"{deployment.key} is {deployment.phase}{about}"

@@ -1,0 +1,211 @@
+"""The registry, as `import roost` offers it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from roost.client import control_calls
+from roost.contracts.model import Claim, ClaimMode, ModelPhase, SavedModel
+from roost.contracts.requirements import ModelRequirements
+from roost.errors import InvalidWeights, ModelNotFound, ModelNotReady
+from roost.keys import IMPORTED, DeploymentKey, ModelKey, check_config
+from roost.replica.context import find_current
+from roost.sdk.artifacts import open_artifacts
+from roost.sdk.connection import current_client
+from roost.sdk.progress import transfer
+from roost.sdk.publish import Entry, Publisher, Servable, WeightsSource
+from roost.sdk.runs import active_run_name
+from roost.storage import NodeCache, default_cache_dir
+
+Include = Sequence[str | Path]
+
+
+def save_model(
+    weights_dir: str | Path,
+    servable: type,
+    family: str,
+    suffix: str,
+    requirements: ModelRequirements | None = None,
+    config: Mapping[str, str] | None = None,
+    include: Include = (),
+) -> SavedModel:
+    """Store a copy of the weights and the class that serves them, under the active run's name.
+
+    Saving again under the same key replaces the entry in one step: readers see the old or the
+    new, and a save that fails leaves the old one as it was.
+
+    Args:
+        weights_dir: Any tree of files; Roost never looks into it.
+        servable: A class marked with `roost.serve.ingress`, or a capability's subclass.
+        requirements: Hardware one replica needs; default none.
+        config: Settings the servable reads, string to string.
+        include: Data files, folders and dynamically imported modules to ship beside the class.
+
+    Raises:
+        InvalidName, InvalidConfig, InvalidWeights, InvalidServable: before anything is written.
+        ModelBusy: while another writer saves this key.
+    """
+    key = ModelKey(family, suffix, active_run_name())
+    checked = check_config(config)
+    _require_directory(weights_dir)
+    prepared = Servable.prepare(servable, include)
+    publisher = Publisher(current_client())
+    claim = publisher.claim(key, "save")
+    entry = Entry(prepared, requirements or ModelRequirements(), checked)
+    return publisher.publish(key, claim, entry, WeightsSource(weights_dir))
+
+
+def import_model(
+    source: str | Path | Callable[[], str | Path],
+    servable: type,
+    family: str,
+    suffix: str,
+    requirements: ModelRequirements | None = None,
+    config: Mapping[str, str] | None = None,
+    include: Include = (),
+) -> SavedModel:
+    """Store weights from elsewhere once, under the run name `imported`.
+
+    An entry that is ready is returned without touching `source`; its bundle is refreshed when the
+    servable's code changed. `requirements` and `config` are stored only where there are none yet.
+
+    Args:
+        source: A directory, or a function that returns one; it runs only when an upload is needed,
+            after the entry is marked `uploading`.
+
+    Raises:
+        InvalidName, InvalidConfig, InvalidWeights, InvalidServable: before anything is written.
+        ModelBusy: while a live writer imports this key.
+    """
+    if not callable(source):
+        _require_directory(source)
+    return _import(WeightsSource(source), servable, family, suffix, requirements, config, include)
+
+
+def register_model(
+    servable: type,
+    family: str,
+    suffix: str,
+    requirements: ModelRequirements | None = None,
+    config: Mapping[str, str] | None = None,
+    include: Include = (),
+) -> SavedModel:
+    """Like `import_model`, for a model without weights."""
+    return _import(None, servable, family, suffix, requirements, config, include)
+
+
+def load_model(family: str, suffix: str, run_name: str) -> Path:
+    """A read-only local directory with the model's weights, every byte verified.
+
+    In a replica of this model it needs no server.
+
+    Raises:
+        ModelNotFound, ModelNotReady: when there is nothing to load.
+        InvalidWeights: when the model has no weights.
+        CorruptArtifact: naming the file whose stored bytes are wrong.
+    """
+    key = ModelKey(family, suffix, run_name)
+    replica = find_current()
+    if replica is not None and replica.spec.key.model == key:
+        if replica.weights is None:
+            raise _without_weights(key)
+        return replica.weights
+    client = current_client()
+    model = client.run(control_calls.get_model(key))
+    if model.phase != "ready":
+        raise ModelNotReady(
+            f"model {str(key)!r} is {model.phase}.", hint=model.message or "Save or import it again."
+        )
+    if not model.has_weights:
+        raise _without_weights(key)
+    artifacts = open_artifacts(client, client.run(control_calls.info()).storage)
+    with transfer(f"Loading {key}") as progress:
+        return NodeCache(default_cache_dir()).weights(model.digest, artifacts, progress)
+
+
+def list_models(
+    family: str | None = None,
+    suffix: str | None = None,
+    run_name: str | None = None,
+    phase: ModelPhase | None = None,
+    limit: int | None = None,
+) -> list[SavedModel]:
+    """Registry entries in the order of their keys, also those still uploading, failed or broken."""
+    client, found, page_size = current_client(), list[SavedModel](), 500
+    while True:
+        wanted = page_size if limit is None else min(page_size, limit - len(found))
+        page = client.run(
+            control_calls.list_models(
+                family=family, suffix=suffix, run_name=run_name, phase=phase, limit=wanted, offset=len(found)
+            )
+        )
+        found.extend(page.items)
+        if not page.items or len(found) >= page.total or len(found) == limit:
+            return found
+
+
+def model_registry_status(family: str, suffix: str, run_name: str) -> SavedModel | None:
+    """The registry entry, or None when there is none."""
+    try:
+        return current_client().run(control_calls.get_model(ModelKey(family, suffix, run_name)))
+    except ModelNotFound:
+        return None
+
+
+def model_config(key: DeploymentKey) -> dict[str, str]:
+    """The model's config with the deployment's laid over it.
+
+    In the deployment's own replica this is what it was started with, and needs no server.
+
+    Raises:
+        ModelNotDeployed: when nothing is deployed under the key.
+    """
+    replica = find_current()
+    if replica is not None and replica.spec.key == key:
+        return dict(replica.spec.config)
+    client = current_client()
+    deployment = client.run(control_calls.get_deployment(key))
+    return {**client.run(control_calls.get_model(key.model)).config, **deployment.config}
+
+
+def _import(
+    weights: WeightsSource | None,
+    servable: type,
+    family: str,
+    suffix: str,
+    requirements: ModelRequirements | None,
+    config: Mapping[str, str] | None,
+    include: Include,
+) -> SavedModel:
+    key = ModelKey(family, suffix, IMPORTED)
+    checked = check_config(config) if config is not None else None
+    prepared = Servable.prepare(servable, include)
+    publisher = Publisher(current_client())
+    mode: ClaimMode = "register" if weights is None else "import"
+    claim = publisher.claim(key, mode)
+    if claim.ready is not None:
+        return _refreshed(publisher, key, claim, prepared)
+    return publisher.publish(key, claim, Entry(prepared, requirements, checked), weights)
+
+
+def _refreshed(publisher: Publisher, key: ModelKey, claim: Claim, servable: Servable) -> SavedModel:
+    assert claim.ready is not None
+    if claim.ready.bundle_fingerprint == servable.ref.bundle_fingerprint:
+        return claim.ready
+    return publisher.refresh(key, servable)
+
+
+def _require_directory(path: str | Path) -> None:
+    if not Path(path).is_dir():
+        what = "is not a directory" if Path(path).exists() else "does not exist"
+        raise InvalidWeights(
+            f"weights directory {str(path)!r} {what}.", hint="Pass the folder that holds the model's files."
+        )
+
+
+def _without_weights(key: ModelKey) -> InvalidWeights:
+    return InvalidWeights(
+        f"model {str(key)!r} was registered without weights.",
+        hint="Use import_model or save_model to store some.",
+    )

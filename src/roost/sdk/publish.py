@@ -1,0 +1,187 @@
+"""Writes one registry entry: claim, upload, commit. A kill at any step leaves the old entry whole."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from roost.bundle import Bundle, check, pack, trace
+from roost.client import Client, control_calls
+from roost.contracts.model import (
+    AbandonRequest,
+    Claim,
+    ClaimMode,
+    ClaimRequest,
+    CommitRequest,
+    RefreshRequest,
+    SavedModel,
+)
+from roost.contracts.requirements import ModelRequirements
+from roost.contracts.servable import ServableRef
+from roost.errors import ModelBusy, RoostError
+from roost.keys import ModelKey
+from roost.sdk.artifacts import open_artifacts
+from roost.sdk.progress import transfer, waiting
+from roost.storage import ArtifactStore, Manifest, upload_tree
+
+
+SourceFunction = Callable[[], Path | str]
+
+
+@dataclass(frozen=True, slots=True)
+class Servable:
+    """A servable that has passed its import check, with the bundle that carries it."""
+
+    ref: ServableRef
+    bundle: Bundle
+
+    @classmethod
+    def prepare(cls, servable: type, include: Sequence[str | Path]) -> Servable:
+        """Trace, pack and import the class in a clean interpreter.
+
+        Raises:
+            InvalidServable: naming the missing module or the reason.
+        """
+        with waiting(f"Checking {servable.__name__}" if isinstance(servable, type) else "Checking"):
+            bundle = pack(trace(servable, include))
+            return cls(check(bundle), bundle)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is to be written, beside the weights. None leaves what is stored."""
+
+    servable: Servable
+    requirements: ModelRequirements | None
+    config: dict[str, str] | None
+
+
+class Publisher:
+    """Writes registry entries through one server."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._artifacts: ArtifactStore | None = None
+
+    @property
+    def artifacts(self) -> ArtifactStore:
+        """Where chunks, manifests and bundles go."""
+        if self._artifacts is None:
+            storage = self._client.run(control_calls.info()).storage
+            self._artifacts = open_artifacts(self._client, storage)
+        return self._artifacts
+
+    def claim(self, key: ModelKey, mode: ClaimMode) -> Claim:
+        """Ask to write the entry, or learn that it is ready."""
+        return self._client.run(control_calls.claim(key, ClaimRequest(mode=mode, writer=_writer())))
+
+    def publish(self, key: ModelKey, claim: Claim, entry: Entry, weights: WeightsSource | None) -> SavedModel:
+        """Upload under the claim and finish it; on any failure the claim is given up with the reason."""
+        assert claim.token is not None
+        with self._held(key, claim) as lease:
+            manifest = self._upload(key, weights.directory()) if weights is not None else None
+            self.upload_bundle(entry.servable.bundle)
+            lease.check()
+            request = CommitRequest(
+                manifest_digest=manifest.digest if manifest is not None else None,
+                size_bytes=manifest.size_bytes if manifest is not None else 0,
+                servable=entry.servable.ref,
+                requirements=entry.requirements,
+                config=entry.config,
+            )
+            return self._client.run(control_calls.commit(key, claim.token, request))
+
+    def refresh(self, key: ModelKey, servable: Servable) -> SavedModel:
+        """Give a finished import the current code."""
+        self.upload_bundle(servable.bundle)
+        return self._client.run(control_calls.refresh_bundle(key, RefreshRequest(servable=servable.ref)))
+
+    def upload_bundle(self, bundle: Bundle) -> None:
+        """Send the bundle unless it is stored."""
+        if self.artifacts.missing("bundles", [bundle.fingerprint]):
+            self.artifacts.put("bundles", bundle.fingerprint, bundle.data)
+
+    def _upload(self, key: ModelKey, directory: Path) -> Manifest:
+        with transfer(f"Uploading {key}") as progress:
+            return upload_tree(directory, self.artifacts, progress=progress)
+
+    @contextmanager
+    def _held(self, key: ModelKey, claim: Claim) -> Iterator[_Lease]:
+        assert claim.token is not None
+        lease = _Lease(self._client, key, claim)
+        lease.start()
+        try:
+            yield lease
+        except BaseException as error:
+            lease.stop()
+            self._abandon(key, claim.token, error)
+            raise
+        lease.stop()
+
+    def _abandon(self, key: ModelKey, token: str, error: BaseException) -> None:
+        reason = str(error) or type(error).__name__
+        try:
+            self._client.run(control_calls.abandon(key, token, AbandonRequest(reason=reason[:2000])))
+        except RoostError as failure:
+            # The claim lapses by itself; the first error is the one to show.
+            error.add_note(f"The claim on {key} could not be given up either: {failure.message}")
+
+
+class WeightsSource:
+    """A directory, or a function that returns one and runs only when an upload is needed."""
+
+    def __init__(self, source: Path | str | SourceFunction) -> None:
+        self._source = source
+
+    def directory(self) -> Path:
+        """The directory to upload."""
+        source = self._source() if callable(self._source) else self._source
+        return Path(source)
+
+
+class _Lease(threading.Thread):
+    """Renews a claim until it is stopped; `check` raises once the claim is lost."""
+
+    def __init__(self, client: Client, key: ModelKey, claim: Claim) -> None:
+        super().__init__(name=f"lease {key}", daemon=True)
+        assert claim.token is not None
+        self._client = client
+        self._key = key
+        self._token = claim.token
+        self._period_s = claim.lease_s / 3
+        self._stopped = threading.Event()
+        self._lost: ModelBusy | None = None
+
+    def run(self) -> None:
+        """Renew a third of the way through each lease. A server that is away is asked again."""
+        while not self._stopped.wait(self._period_s):
+            try:
+                self._client.run(control_calls.renew(self._key, self._token))
+            except ModelBusy as error:
+                self._lost = error
+                return
+            except RoostError:
+                continue
+
+    def check(self) -> None:
+        """Raise `ModelBusy` when another writer has taken the claim over."""
+        if self._lost is not None:
+            raise self._lost
+
+    def stop(self) -> None:
+        """Stop renewing."""
+        self._stopped.set()
+
+
+def _writer() -> str:
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):
+        user = str(os.getuid())
+    return f"{user}@{socket.gethostname()} (pid {os.getpid()})"
