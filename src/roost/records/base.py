@@ -16,13 +16,13 @@ class UTCDateTime(TypeDecorator[datetime]):
     impl = DateTime(timezone=True)
     cache_ok = True
 
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
         """Refuse naive times, which would be read back as another moment."""
         if value is not None and value.tzinfo is None:
             raise ValueError(f"{value!r} has no time zone")
         return value.astimezone(UTC) if value is not None else None
 
-    def process_result_value(self, value: Any | None, dialect: Dialect) -> datetime | None:
+    def process_result_value(self, value: Any | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
         """Give every time read its zone."""
         if value is None:
             return None
@@ -44,8 +44,8 @@ class Base(DeclarativeBase):
     )
     type_annotation_map = {  # noqa: RUF012  # SQLAlchemy reads it as a plain class attribute
         datetime: UTCDateTime,
-        dict[str, Any]: JSON,
-        dict[str, str]: JSON,
-        list[dict[str, Any]]: JSON,
-        list[str]: JSON,
+        dict[str, Any]: JSON(none_as_null=True),
+        dict[str, str]: JSON(none_as_null=True),
+        list[dict[str, Any]]: JSON(none_as_null=True),
+        list[str]: JSON(none_as_null=True),
     }

@@ -4,62 +4,125 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from pathlib import Path
+from sqlite3 import Connection as SQLiteConnection
+from typing import Final
 
-from sqlalchemy import Engine, create_engine, event
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import OperationalError, TimeoutError
 from sqlalchemy.orm import Session, sessionmaker
 
-BUSY_TIMEOUT_MS = 10_000
+from roost.errors import Unavailable
+
+BUSY_TIMEOUT_S: Final = 10.0
+"""How long a writer waits for the others before it is told to come back."""
+
+_WRITES: Final = "roost_writes"
+_PG_WRITE_LOCK: Final = 0x726F6F7374  # "roost"
 
 
 class Database:
     """Records in SQLite or PostgreSQL.
 
+    On both, one write transaction runs at a time, over all processes, so what it reads stays true
+    until it commits. Readers see one moment of the records, wait for nobody and hold up nobody.
+
     Args:
-        url: A SQLAlchemy URL, such as `sqlite:////home/me/.roost/roost.db`.
+        url: A SQLAlchemy URL, such as `sqlite:////home/me/.roost/roost.db`. The folder of a
+            SQLite file is made when it is missing.
+        busy_timeout_s: How long a writer waits for other writers.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
         self.url = url
-        self.engine = _create_engine(url)
+        self.engine = _create_engine(make_url(url), busy_timeout_s)
         self._sessions = sessionmaker(self.engine, expire_on_commit=False)
 
     @contextmanager
     def read(self) -> Iterator[Session]:
-        """A session for reading. Do no I/O while it is open."""
-        with self._sessions() as session:
+        """A session that reads one moment of the records. Do no other I/O while it is open.
+
+        Raises:
+            Unavailable: when the database does not answer.
+        """
+        with _outages(), self._sessions() as session:
             yield session
 
     @contextmanager
     def write(self) -> Iterator[Session]:
-        """A session that commits on success and rolls back on an error.
+        """A session that commits on success and rolls back on an error. It has the write lock at once.
 
-        On SQLite it takes the write lock at once, so that what was read stays true until the commit.
+        Raises:
+            Unavailable: when the database does not answer, or other writers keep the lock.
         """
-        with self._sessions() as session, session.begin():
-            if self.engine.dialect.name == "sqlite":
-                session.connection().exec_driver_sql("BEGIN IMMEDIATE")
+        with _outages(), self._sessions() as session, session.begin():
+            session.connection(execution_options={_WRITES: True})
             yield session
+
+    @contextmanager
+    def connect_for_writing(self) -> Iterator[Connection]:
+        """As `write`, for statements without a session: the migrations."""
+        with _outages(), self.engine.connect() as connection:
+            connection.execution_options(**{_WRITES: True})
+            with connection.begin():
+                yield connection
 
     def close(self) -> None:
         """Close all pooled connections."""
         self.engine.dispose()
 
 
-def _create_engine(url: str) -> Engine:
-    if not url.startswith("sqlite"):
-        return create_engine(url, pool_pre_ping=True)
-    engine = create_engine(url, connect_args={"check_same_thread": False, "timeout": BUSY_TIMEOUT_MS / 1000})
-
-    @event.listens_for(engine, "connect")
-    def _configure(connection: Any, _record: Any) -> None:
-        # Transactions are begun by us (BEGIN IMMEDIATE), not by the driver's own rules.
-        connection.isolation_level = None
-        cursor = connection.cursor()
-        cursor.execute("PRAGMA journal_mode=WAL")
-        cursor.execute("PRAGMA synchronous=FULL")
-        cursor.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
-        cursor.execute("PRAGMA foreign_keys=ON")
-        cursor.close()
-
+def _create_engine(url: URL, busy_timeout_s: float) -> Engine:
+    if url.get_backend_name() != "sqlite":
+        engine = create_engine(url, pool_pre_ping=True)
+        event.listen(engine, "begin", _begin_on_postgresql)
+        return engine
+    if url.database and url.database != ":memory:":
+        Path(url.database).parent.mkdir(parents=True, exist_ok=True)
+    engine = create_engine(url, connect_args={"check_same_thread": False, "timeout": busy_timeout_s})
+    event.listen(engine, "connect", _configure_sqlite)
+    event.listen(engine, "begin", _begin_on_sqlite)
     return engine
+
+
+def _configure_sqlite(connection: SQLiteConnection, _record: object) -> None:
+    # The driver begins no transactions of its own; `_begin_on_sqlite` does.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode=WAL")
+    cursor.execute("PRAGMA synchronous=FULL")
+    cursor.execute("PRAGMA foreign_keys=ON")
+    cursor.close()
+
+
+def _begin_on_sqlite(connection: Connection) -> None:
+    writes = connection.get_execution_options().get(_WRITES, False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN DEFERRED")
+
+
+def _begin_on_postgresql(connection: Connection) -> None:
+    if connection.get_execution_options().get(_WRITES, False):
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_PG_WRITE_LOCK})")
+
+
+@contextmanager
+def _outages() -> Iterator[None]:
+    """Say of a database that is locked or gone that it is; faults of ours pass unchanged."""
+    try:
+        yield
+    except TimeoutError as error:
+        raise Unavailable("All connections to the records are in use.", retry_after_s=1) from error
+    except OperationalError as error:
+        if "locked" in str(error.orig):
+            raise Unavailable(
+                "The records are locked by another writer.",
+                hint="Try again; if it stays so, look for a process that holds the database file open.",
+                retry_after_s=1,
+            ) from error
+        if error.connection_invalidated or error.statement is None:
+            raise Unavailable(
+                "The database of the records does not answer.",
+                hint="Check that it runs and that ROOST_DATABASE_URL is right.",
+                retry_after_s=5,
+            ) from error
+        raise
