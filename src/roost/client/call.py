@@ -56,7 +56,7 @@ def parse_model(model: type[Model]) -> Parse[Model]:
             where = ".".join(str(part) for part in first["loc"]) or "the body"
             raise InternalError(
                 f"The server's answer is not a {model.__name__}: {where}: {first['msg']}.",
-                hint="Client and server may have different versions; see `roost status` and `roost --version`.",
+                hint="Client and server versions may differ; see `roost status` and `roost --version`.",
             ) from error
 
     return parse

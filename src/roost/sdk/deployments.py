@@ -12,7 +12,7 @@ from roost.contracts.deployment import (
     ReplicaPlacement,
     ServingStatus,
 )
-from roost.errors import ModelDeployFailed, Timeout
+from roost.errors import ModelDeployFailed, ModelNotDeployed, Timeout
 from roost.keys import DeploymentKey, ModelKey, check_config
 from roost.sdk.connection import current_client
 from roost.sdk.progress import waiting
@@ -83,7 +83,7 @@ def wait_for_model_serving(key: DeploymentKey, timeout: float | None = None) -> 
     """
     client = current_client()
     deadline = None if timeout is None else time.monotonic() + timeout
-    deployment = client.run(control_calls.get_deployment(key))
+    deployment = _first_look(key)
     with waiting(_described(deployment)) as show:
         while not _serves(deployment):
             left_s = _LONG_POLL_S if deadline is None else deadline - time.monotonic()
@@ -128,11 +128,22 @@ def _get(key: DeploymentKey) -> Deployment:
     return current_client().run(control_calls.get_deployment(key))
 
 
+def _first_look(key: DeploymentKey) -> Deployment:
+    try:
+        return _get(key)
+    except ModelNotDeployed as error:
+        raise _not_deployed(key) from error
+
+
+def _not_deployed(key: DeploymentKey) -> ModelDeployFailed:
+    return ModelDeployFailed(f"{str(key)!r} is not deployed.", hint="Deploy it with roost.deploy_model.")
+
+
 def _serves(deployment: Deployment) -> bool:
     """True when it runs what is wanted now; raises when it will not."""
     key = str(deployment.key)
     if deployment.phase in {"not_deployed", "deleting"}:
-        raise ModelDeployFailed(f"{key!r} is not deployed.", hint="Deploy it with roost.deploy_model.")
+        raise _not_deployed(deployment.key)
     if deployment.observed_generation < deployment.generation:
         return False
     if deployment.phase == "failed":

@@ -30,7 +30,6 @@ from roost.sdk.artifacts import open_artifacts
 from roost.sdk.progress import transfer, waiting
 from roost.storage import ArtifactStore, Manifest, upload_tree
 
-
 SourceFunction = Callable[[], Path | str]
 
 

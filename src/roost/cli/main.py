@@ -1,0 +1,56 @@
+"""The `roost` command. Exit codes: 0, 1 (it failed), 2 (usage)."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+import roost
+from roost.cli import deployments, models
+from roost.cli.doctor import doctor
+from roost.cli.output import print_error, say
+from roost.cli.status import status
+from roost.cli.up import down, up
+from roost.errors import RoostError
+
+app = typer.Typer(
+    help="Keeps machine-learning models and serves them on Ray.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        say(f"roost {roost.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    _version_flag: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Keeps machine-learning models and serves them on Ray."""
+
+
+for _command in (up, down, status, deployments.deploy, deployments.undeploy, deployments.logs, doctor):
+    app.command()(_command)
+app.add_typer(models.app, name="models")
+app.add_typer(deployments.app, name="deployments")
+
+
+def run() -> None:
+    """Entry point: every `RoostError` becomes a text with the next step and exit code 1."""
+    try:
+        app()
+    except RoostError as error:
+        print_error(error, as_json="--json" in sys.argv)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)
