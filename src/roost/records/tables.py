@@ -1,0 +1,17 @@
+"""All tables in one metadata: what the migrations lead to."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import MetaData
+
+from roost.records.base import Base
+from roost.records.claims import ClaimRow
+from roost.records.deployments import DeploymentRow
+from roost.records.leases import LeaseRow
+from roost.records.models import ModelRow
+
+TABLES: Final = (ModelRow, ClaimRow, DeploymentRow, LeaseRow)
+
+METADATA: Final[MetaData] = Base.metadata
