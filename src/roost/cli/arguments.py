@@ -15,7 +15,9 @@ KeyArgument = Annotated[
 ]
 ConfigOption = Annotated[
     list[str] | None,
-    typer.Option("--config", "-c", metavar="KEY=VALUE", help="One setting of the deployment; may be repeated."),
+    typer.Option(
+        "--config", "-c", metavar="KEY=VALUE", help="One setting of the deployment; may be repeated."
+    ),
 ]
 
 

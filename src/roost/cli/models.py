@@ -48,7 +48,8 @@ def show_list(
 
 @app.command("show")
 def show(
-    key: Annotated[str, typer.Argument(metavar="MODEL", help="family/suffix/run_name.")], as_json: JsonFlag = False
+    key: Annotated[str, typer.Argument(metavar="MODEL", help="family/suffix/run_name.")],
+    as_json: JsonFlag = False,
 ) -> None:
     """Show one model."""
     model = current_client().run(control_calls.get_model(ModelKey.parse(key)))

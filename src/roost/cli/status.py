@@ -41,13 +41,14 @@ def print_server(info: ServerInfo) -> None:
     alive = [node for node in engine.nodes if node.alive]
     cpus = sum(node.resources.get("CPU", 0) for node in alive)
     gpus = sum(node.resources.get("GPU", 0) for node in alive)
+    kind = "embedded" if engine.embedded else "existing cluster"
     print_fields(
         {
             "server": f"{info.url} (version {info.version}, pid {info.pid})",
             "home": info.home,
             "records": info.database,
             "storage": info.storage.url,
-            "ray": f"{engine.state} ({'embedded' if engine.embedded else 'existing cluster'}) {engine.message}".rstrip(),
+            "ray": f"{engine.state} ({kind}) {engine.message}".rstrip(),
             "dashboard": engine.dashboard_url,
             "serve": engine.serve_url,
             "nodes": f"{len(alive)} ({cpus:g} CPU, {gpus:g} GPU)",

@@ -26,21 +26,29 @@ Box = Annotated[list[int], BeforeValidator(_whole_pixels), Field(min_length=4, m
 """`[x1, y1, x2, y2]` in pixels of the image, rounded, with x2 ≥ x1 and y2 ≥ y1."""
 
 
-class DetectionRequest(InferenceRequest):
-    """Asks for the objects in one image.
+class DetectionParameters(InferenceRequest):
+    """A detection request but for its image; the `metadata` part of a binary request.
 
     Attributes:
-        image: Base64 (also a data URI) of an encoded image, an http(s) URL, or a path inside a
-            configured media root.
         classes: What to look for with an open vocabulary; None means the model's own classes.
         box_threshold: The least score of a box.
         text_threshold: The least text score, for open-vocabulary models.
     """
 
-    image: str = Field(min_length=1)
     classes: list[str] | str | None = None
     box_threshold: Score = 0.5
     text_threshold: Score = 0.5
+
+
+class DetectionRequest(DetectionParameters):
+    """Asks for the objects in one image.
+
+    Attributes:
+        image: Base64 (also a data URI) of an encoded image, an http(s) URL, or a path inside a
+            configured media root.
+    """
+
+    image: str = Field(min_length=1)
 
 
 class DetectionOutput(Wire):

@@ -33,6 +33,7 @@ class EngineInfo(Wire):
     Attributes:
         state: `starting` and `stopped` only of an embedded cluster.
         log_dir: Folder of an embedded cluster's logs.
+        exposed: Listeners of an embedded cluster that can be reached from other machines.
     """
 
     state: Literal["starting", "ready", "unreachable", "stopped"]
@@ -42,6 +43,7 @@ class EngineInfo(Wire):
     message: str = ""
     log_dir: str | None = None
     nodes: list[NodeInfo] = Field(default_factory=list)
+    exposed: list[str] = Field(default_factory=list)
 
 
 class ServerInfo(Wire):
