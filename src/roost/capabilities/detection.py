@@ -1,0 +1,89 @@
+"""Detection: the objects in one image."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from PIL import Image
+
+from roost.capabilities.media import load_image
+from roost.capabilities.model import InferenceModel
+from roost.capabilities.policy import MediaPolicy
+from roost.contracts.detection import (
+    DetectionInterface,
+    DetectionOutput,
+    DetectionParameters,
+    DetectionRequest,
+    DetectionResponse,
+)
+from roost.errors import BadRequest
+
+__all__ = [
+    "DetectionInput",
+    "DetectionInterface",
+    "DetectionModel",
+    "DetectionOutput",
+    "DetectionParameters",
+    "DetectionRequest",
+    "DetectionResponse",
+    "load_detection",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class DetectionInput:
+    """What a detection model is asked.
+
+    Attributes:
+        image: RGB and upright.
+        classes: What to look for; None means the model's own classes.
+        box_threshold: The least score of a box, 0 to 1.
+        text_threshold: The least text score, 0 to 1; for open vocabularies.
+    """
+
+    image: Image.Image
+    classes: list[str] | None = None
+    box_threshold: float = 0.5
+    text_threshold: float = 0.5
+
+
+class DetectionModel(InferenceModel[DetectionInput, DetectionOutput]):
+    """Base of detection models. Boxes are `[x1, y1, x2, y2]` in pixels of the input, best first."""
+
+    __roost_capability__: ClassVar[str] = "detection"
+
+
+def load_detection(
+    request: DetectionParameters, uploads: list[bytes] | None, policy: MediaPolicy
+) -> DetectionInput:
+    """The input a model gets for a request.
+
+    Args:
+        request: A `DetectionRequest`, or `DetectionParameters` when the image is uploaded.
+        uploads: The raw images of a binary request; None for a JSON request.
+
+    Raises:
+        BadRequest: when there is not exactly one image.
+        InvalidMedia, PayloadTooLarge: as `load_image`.
+    """
+    classes = [request.classes] if isinstance(request.classes, str) else request.classes
+    return DetectionInput(
+        image=load_image(_source(request, uploads), policy),
+        classes=classes,
+        box_threshold=request.box_threshold,
+        text_threshold=request.text_threshold,
+    )
+
+
+def _source(request: DetectionParameters, uploads: list[bytes] | None) -> str | bytes:
+    if uploads is not None:
+        if len(uploads) != 1:
+            raise BadRequest(
+                f"detection takes exactly one image, got {len(uploads)}.",
+                hint="Send the raw image in one part named 'image'.",
+            )
+        return uploads[0]
+    if not isinstance(request, DetectionRequest):
+        raise BadRequest("detection takes exactly one image, got 0.", hint="Set the field 'image'.")
+    return request.image
