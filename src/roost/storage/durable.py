@@ -1,0 +1,57 @@
+"""Writing objects into a folder so that neither a kill nor a power cut leaves half an object readable.
+
+obstore's own put into a folder is atomic (a staged file, then a rename) but is not flushed to the disk
+first, and a killed writer's staged file stays beside the objects. So an object is staged in one
+directory, flushed, and then renamed into place; what a killed writer left is found in that directory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+import uuid
+from pathlib import Path
+from typing import Final
+
+import obstore
+from obstore.store import LocalStore
+
+STAGING: Final = "incoming"
+STALE_AFTER_S: Final = 3600.0
+
+
+def write_durably(store: LocalStore, root: Path, path: str, data: bytes, *, overwrite: bool) -> None:
+    """Store `data` at `path` below `root`; when this returns it survives a power cut.
+
+    Raises:
+        obstore.exceptions.AlreadyExistsError: `overwrite` is False and there is an object at `path`.
+    """
+    staged = f"{STAGING}/{uuid.uuid4().hex}"
+    obstore.put(store, staged, data, use_multipart=False)
+    try:
+        fsync_path(root / staged)
+        obstore.rename(store, staged, path, overwrite=overwrite)
+    except BaseException:
+        (root / staged).unlink(missing_ok=True)
+        raise
+    fsync_path((root / path).parent)
+
+
+def remove_stale(root: Path, *, older_than_s: float = STALE_AFTER_S) -> None:
+    """Remove the staged files of writers that were killed; a live writer's file is younger."""
+    newest = time.time() - older_than_s
+    for staged in (root / STAGING).glob("*"):
+        # Another process may clean at the same time.
+        with contextlib.suppress(FileNotFoundError):
+            if staged.stat().st_mtime < newest:
+                staged.unlink()
+
+
+def fsync_path(path: Path) -> None:
+    """Flush a file, or the entries of a directory, to the disk."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
