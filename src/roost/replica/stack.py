@@ -1,0 +1,49 @@
+"""The ASGI layers around a servable's app."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from roost.asgi.boundary import ErrorBoundary
+from roost.asgi.types import ASGIApp, Receive, Scope, Send
+
+LOG_NAME: Final = "roost.replica"
+
+
+def build_stack(app: ASGIApp, *, close: Callable[[], Awaitable[None]]) -> ASGIApp:
+    """`app` behind the error boundary. `close` is awaited when the server shuts down.
+
+    `app` has started up already: its own lifespan messages never reach it.
+    """
+    return _Lifecycle(ErrorBoundary(app, LOG_NAME), close)
+
+
+class _Lifecycle:
+    """Answers the server's lifespan messages in the app's place."""
+
+    def __init__(self, app: ASGIApp, close: Callable[[], Awaitable[None]]) -> None:
+        self._app = app
+        self._close = close
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "lifespan":
+            await self._app(scope, receive, send)
+            return
+        await receive()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await self._close()
+        await send({"type": "lifespan.shutdown.complete"})
+
+
+class WithState:
+    """Puts what the app's lifespan yielded into the state of each request."""
+
+    def __init__(self, app: ASGIApp, state: dict[str, Any]) -> None:
+        self._app = app
+        self._state = state
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope["state"] = {**scope.get("state", {}), **self._state}
+        await self._app(scope, receive, send)
