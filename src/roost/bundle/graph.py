@@ -1,0 +1,165 @@
+"""The import graph of a servable, grown module by module from source."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Final
+
+from roost.bundle.imports import Import, find_exported_names, find_imports, parse_source
+from roost.bundle.installed import Installed, is_standard_file
+from roost.bundle.locate import Found, Locator
+from roost.bundle.worker import worker_has
+from roost.errors import InvalidServable
+
+_OURS: Final = "roost"
+_RESERVED: Final = frozenset({"ray"})
+
+
+class Graph:
+    """Grows `files`, `pins` and `notes` from the modules and files it is given.
+
+    `required=False` marks what the code goes on without: it ships when it is there.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.files: dict[str, Path] = {}
+        self.pins: set[str] = set()
+        self.notes: set[str] = set()
+        self.locator = Locator(root)
+        self._installed = Installed()
+        self._seen: dict[str, bool] = {}
+        self._waiting: list[tuple[Found, bool]] = []
+
+    def add_module(self, name: str, *, wanted_by: str, required: bool = True) -> None:
+        """Add a module and the packages it lies in.
+
+        Raises:
+            InvalidServable: it is required and cannot be found or shipped.
+        """
+        parts = name.split(".")
+        if parts[0] == _OURS or self._is_standard(parts[0], wanted_by):
+            return
+        parent: Found | None = None
+        for depth in range(1, len(parts) + 1):
+            found = self.locator.find(".".join(parts[:depth]))
+            if found is None:
+                self._missing(".".join(parts[:depth]), parent, wanted_by, required)
+                return
+            self._take(found, wanted_by, required)
+            parent = found
+
+    def add_file(self, archive_path: str, file: Path) -> None:
+        """Add one file.
+
+        Raises:
+            InvalidServable: another file has this place already.
+        """
+        holder = self.files.setdefault(archive_path, file)
+        if holder != file and not holder.samefile(file):
+            raise InvalidServable(
+                f"{str(holder)!r} and {str(file)!r} would both be {archive_path!r} in the bundle.",
+                hint="Rename one of them.",
+            )
+
+    def follow(self) -> None:
+        """Add all that the added modules import, and what that imports.
+
+        Raises:
+            InvalidServable: naming what cannot be found or shipped, and the line that wants it.
+        """
+        while self._waiting:
+            found, required = self._waiting.pop()
+            assert found.file is not None
+            shown = str(found.file)
+            tree = parse_source(found.file.read_bytes(), file=shown)
+            is_package = found.locations is not None
+            for item in find_imports(tree, module=found.name, is_package=is_package, file=shown):
+                self._add_import(item, f"line {item.line} of {shown!r}", required and item.required)
+        self._refuse_shadowed()
+
+    def is_installed(self, file: Path) -> bool:
+        """Whether a distribution installed the file."""
+        return self._installed.find_owner(file) is not None
+
+    def is_foreign(self, found: Found) -> bool:
+        """Whether a module is not the user's own."""
+        top = found.name.partition(".")[0]
+        if top == _OURS or top in sys.stdlib_module_names:
+            return True
+        return found.file is not None and self.is_installed(found.file)
+
+    def _add_import(self, item: Import, wanted_by: str, required: bool) -> None:
+        self.add_module(item.module, wanted_by=wanted_by, required=required)
+        found = self.locator.find(item.module) if item.names else None
+        if found is None or found.locations is None or self.is_foreign(found):
+            return
+        for name in self._expanded(item.names, found):
+            submodule = f"{item.module}.{name}"
+            is_attribute = self.locator.find(submodule) is None and found.file is not None
+            if not is_attribute:
+                self.add_module(submodule, wanted_by=wanted_by, required=required)
+
+    def _expanded(self, names: tuple[str, ...], package: Found) -> list[str]:
+        if "*" not in names:
+            return list(names)
+        if package.file is None:
+            return []
+        return find_exported_names(parse_source(package.file.read_bytes(), file=str(package.file)))
+
+    def _take(self, found: Found, wanted_by: str, required: bool) -> None:
+        known = self._seen.get(found.name)
+        if found.file is None or known or known is required:
+            return
+        owner = self._installed.find_owner(found.file)
+        if owner is not None:
+            self._seen[found.name] = True
+            if not worker_has(owner.name):
+                self.pins.add(owner.pin)
+                self.notes.update([owner.note] if owner.note else [])
+            return
+        if found.file.suffix != ".py":
+            if required:
+                raise InvalidServable(
+                    f"{wanted_by} needs {found.name!r}, which is compiled ({str(found.file)!r}); "
+                    "only source files are bundled.",
+                    hint="Build a wheel of it and install that here and on the workers.",
+                )
+            return
+        self._seen[found.name] = required
+        self.add_file(found.archive_path, found.file)
+        self._waiting.append((found, required))
+
+    def _missing(self, name: str, parent: Found | None, wanted_by: str, required: bool) -> None:
+        # Packages may make submodules as they run: six.moves, or an alias in sys.modules.
+        made_at_run_time = name in sys.modules or (parent is not None and self.is_foreign(parent))
+        if not required or made_at_run_time or (parent is None and worker_has(name)):
+            return
+        raise InvalidServable(
+            f"{wanted_by} needs the module {name!r}, which is not found.",
+            hint="Install it here, or guard its import with try/except ImportError when it is optional.",
+        )
+
+    def _is_standard(self, top: str, wanted_by: str) -> bool:
+        if top not in sys.stdlib_module_names and top not in _RESERVED:
+            return False
+        found = None if top in sys.builtin_module_names else self.locator.find_on_path(top)
+        file = found.file if found is not None else None
+        if file is not None and not is_standard_file(file) and not self.is_installed(file):
+            raise InvalidServable(
+                f"{wanted_by} needs {top!r}, but {str(file)!r} hides the worker's module of that name.",
+                hint="Rename the file.",
+            )
+        return top in sys.stdlib_module_names
+
+    def _refuse_shadowed(self) -> None:
+        """Refuse a module file beside a package of the same name: one would hide the other."""
+        sources = [path for path in self.files if path.endswith(".py")]
+        packages = {path[:cut] for path in sources for cut in range(len(path)) if path[cut] == "/"}
+        for path in sources:
+            if path.removesuffix(".py") in packages:
+                raise InvalidServable(
+                    f"{str(self.files[path])!r} would be {path!r} in the bundle, "
+                    "beside a package of that name.",
+                    hint="Rename one of them.",
+                )

@@ -1,0 +1,132 @@
+"""Tells installed files from the user's own, and which distribution a file belongs to."""
+
+from __future__ import annotations
+
+import json
+import os
+import site
+import sys
+import sysconfig
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Final
+
+from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
+
+_SITE_NAMES: Final = frozenset({"site-packages", "dist-packages"})
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The distribution a file was installed by.
+
+    Attributes:
+        pin: `name==version`, without a local version label: it matches any local build.
+        note: What the pin does not say, in one sentence; None for a release from an index.
+    """
+
+    name: str
+    pin: str
+    note: str | None
+
+
+def installed_path() -> list[str]:
+    """The entries of `sys.path` that hold installed distributions, in order."""
+    roots = _site_dirs()
+    entries = [os.path.abspath(entry) for entry in sys.path if entry]  # noqa: PTH100
+    return [entry for entry in entries if _is_below(entry, roots)]
+
+
+def is_standard_file(file: Path) -> bool:
+    """Whether a file belongs to the standard library."""
+    roots = {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")}
+    resolved = {os.path.realpath(root) for root in roots}
+    return _is_below(str(file), roots | resolved) and not _is_below(str(file), _site_dirs())
+
+
+class Installed:
+    """What is installed for this interpreter, read once and as far as it is asked for."""
+
+    def __init__(self) -> None:
+        self._dirs = sorted({*_site_dirs(), *installed_path()}, key=len, reverse=True)
+        self._records: dict[str, list[tuple[metadata.Distribution, str]]] = {}
+
+    def find_owner(self, file: Path) -> Owner | None:
+        """The distribution that installed `file`; None for the user's own files.
+
+        The source of an editable install is the user's own.
+        """
+        directory = next((entry for entry in self._dirs if _is_below(str(file), {entry})), None)
+        if directory is None:
+            return None
+        relative = file.relative_to(directory).as_posix()
+        records = self._read_records(directory)
+        for distribution, record in records:
+            if f"\n{relative}," in record:
+                return _owner(distribution)
+        top = relative.partition("/")[0].removesuffix(".py")
+        for distribution, record in records:
+            if not record and top in _unrecorded_names(distribution):
+                return _owner(distribution)
+        return None
+
+    def _read_records(self, directory: str) -> list[tuple[metadata.Distribution, str]]:
+        if directory not in self._records:
+            self._records[directory] = [
+                (distribution, _record(distribution))
+                for distribution in metadata.distributions(path=[directory])
+            ]
+        return self._records[directory]
+
+
+def _site_dirs() -> set[str]:
+    named = [entry for entry in sys.path if Path(entry).name in _SITE_NAMES]
+    paths = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), *site.getsitepackages(), *named]
+    if site.ENABLE_USER_SITE:
+        paths.append(site.getusersitepackages())
+    absolute = {os.path.abspath(path) for path in paths}  # noqa: PTH100
+    return absolute | {os.path.realpath(path) for path in absolute}
+
+
+def _is_below(path: str, roots: set[str]) -> bool:
+    return any(path == root or path.startswith(root.rstrip(os.sep) + os.sep) for root in roots)
+
+
+def _record(distribution: metadata.Distribution) -> str:
+    text = distribution.read_text("RECORD")
+    return f"\n{text}" if text else ""
+
+
+def _unrecorded_names(distribution: metadata.Distribution) -> set[str]:
+    # Packages of the operating system come without a RECORD.
+    listed = (distribution.read_text("top_level.txt") or "").split()
+    return {*listed, (distribution.name or "").replace("-", "_")}
+
+
+def _owner(distribution: metadata.Distribution) -> Owner:
+    name = canonicalize_name(distribution.name)
+    try:
+        version = Version(distribution.version)
+    except InvalidVersion:
+        return Owner(name, f"{name}=={distribution.version}", None)
+    pin = f"{name}=={version.public}"
+    if version.local is not None:
+        return Owner(name, pin, f"{name} {version} is a local build here; {pin!r} accepts any build of it.")
+    if _is_from_elsewhere(distribution):
+        return Owner(
+            name, pin, f"{name} was not installed from an index; the workers must be able to get {pin!r}."
+        )
+    return Owner(name, pin, None)
+
+
+def _is_from_elsewhere(distribution: metadata.Distribution) -> bool:
+    text = distribution.read_text("direct_url.json")
+    if not text:
+        return False
+    try:
+        origin = json.loads(text)
+    except ValueError:
+        return True
+    return not (isinstance(origin, dict) and origin.get("dir_info", {}).get("editable"))
