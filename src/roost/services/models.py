@@ -1,0 +1,232 @@
+"""The registry: claim a model, finish it, find it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sqlalchemy.orm import Session
+
+from roost.contracts.model import (
+    Claim,
+    ClaimRequest,
+    CommitRequest,
+    ModelPhase,
+    SavedModel,
+    SavedModelPage,
+)
+from roost.contracts.requirements import ModelRequirements
+from roost.contracts.servable import ServableRef
+from roost.errors import ModelNotFound
+from roost.keys import ModelKey, check_config
+from roost.records.claims import find_claim
+from roost.records.database import Database
+from roost.records.models import ModelFilter, ModelRow, count_models, find_model, page_models
+from roost.services.artifacts import Artifacts
+from roost.services.clock import Clock
+from roost.services.model_claims import LEASE_S, begin, check_claimable, finish, give_up, needs_no_upload, own
+from roost.services.model_phases import (
+    not_ready,
+    saved_model,
+    servable_of,
+    store_requirements,
+    store_servable,
+)
+from roost.storage.artifacts import ArtifactStore
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyModel:
+    """A finished entry and the servable in its bundle."""
+
+    saved: SavedModel
+    servable: ServableRef
+
+
+class Models:
+    """Registry entries and the claims under which they are written.
+
+    An entry is written by one writer at a time: it claims the model, uploads, and commits, which
+    swaps the entry in one transaction. Until then readers see the old content. A claim belongs to
+    its token until another writer takes it over, which needs it to have lapsed; so two writers never mix.
+    """
+
+    def __init__(self, db: Database, artifacts: ArtifactStore, clock: Clock) -> None:
+        self._db = db
+        self._artifacts = Artifacts(artifacts)
+        self._clock = clock
+
+    def get(self, key: ModelKey) -> SavedModel:
+        """The entry, in whatever phase.
+
+        Raises:
+            ModelNotFound: naming the key.
+        """
+        with self._db.read() as session:
+            return self._view(session, _get(session, key))
+
+    def find(self, key: ModelKey) -> SavedModel | None:
+        """The entry, in whatever phase, or None."""
+        with self._db.read() as session:
+            row = find_model(session, key)
+            return self._view(session, row) if row is not None else None
+
+    def get_ready(self, key: ModelKey) -> ReadyModel:
+        """The entry when it can be deployed, with its servable.
+
+        Raises:
+            ModelNotFound: naming the key.
+            ModelNotReady: saying why there is no finished content.
+        """
+        with self._db.read() as session:
+            row = _get(session, key)
+            self._require_ready(session, row)
+            return ReadyModel(self._view(session, row), servable_of(row))
+
+    def list(
+        self,
+        *,
+        family: str | None = None,
+        suffix: str | None = None,
+        run_name: str | None = None,
+        phase: ModelPhase | None = None,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> SavedModelPage:
+        """One page in key order, and the number of entries on all pages. None is any."""
+        which = ModelFilter(family=family, suffix=suffix, run_name=run_name, phase=phase)
+        now = self._clock.now()
+        with self._db.read() as session:
+            rows, total = page_models(session, which, now=now, limit=limit, offset=offset)
+            return SavedModelPage(items=[saved_model(row, claim, now) for row, claim in rows], total=total)
+
+    def count(self) -> int:
+        """How many entries there are, in any phase."""
+        with self._db.read() as session:
+            return count_models(session)
+
+    def claim(self, key: ModelKey, request: ClaimRequest) -> Claim:
+        """Begin to write a model, or learn that an import or registration is ready already.
+
+        Raises:
+            InvalidName: for a save under a reserved run name.
+            ModelBusy: while another writer holds a claim that has not lapsed; naming it.
+        """
+        check_claimable(key, request)
+        now = self._clock.now()
+        with self._db.write() as session:
+            row = find_model(session, key)
+            if row is not None and needs_no_upload(row, request):
+                return Claim(ready=self._view(session, row))
+            return begin(session, key, row, request, now)
+
+    def renew(self, key: ModelKey, token: str) -> Claim:
+        """Keep a claim for another `LEASE_S`; also a lapsed one that nobody has taken over.
+
+        Raises:
+            ModelBusy: when the claim is no longer the caller's.
+        """
+        now = self._clock.now()
+        with self._db.write() as session:
+            own(session, key, token).expires_at = now + timedelta(seconds=LEASE_S)
+            return Claim(token=token, lease_s=LEASE_S)
+
+    def commit(self, key: ModelKey, token: str, request: CommitRequest) -> SavedModel:
+        """Finish a claim: the entry is swapped in one transaction. A repeated commit changes nothing.
+
+        Raises:
+            ModelBusy: when the claim is no longer the caller's.
+            ArtifactNotFound: when a part of the weights or the bundle is not stored.
+            InvalidConfig: for a config with a blank key.
+        """
+        config = check_config(request.config) if request.config is not None else None
+        with self._db.read() as session:
+            row = find_model(session, key)
+            if row is not None and row.committed_by == token:
+                return self._view(session, row)
+            own(session, key, token)
+        weights = self._artifacts.check_weights(request.manifest_digest) if request.manifest_digest else None
+        self._artifacts.check_bundle(request.servable)
+        now = self._clock.now()
+        with self._db.write() as session:
+            row = _get(session, key)
+            if row.committed_by == token:
+                return self._view(session, row)
+            claim = own(session, key, token)
+            finish(session, row, claim, request, weights=weights, config=config, now=now)
+            return self._view(session, row)
+
+    def abandon(self, key: ModelKey, token: str, reason: str) -> SavedModel | None:
+        """End a claim without a result. A first upload then reads `upload_failed` with the reason;
+        finished content stays as it was. A claim that is not the caller's is left alone.
+
+        Returns:
+            The entry as it is now; None when there is none.
+        """
+        with self._db.write() as session:
+            row = find_model(session, key)
+            claim = find_claim(session, key)
+            if row is None:
+                return None
+            if claim is not None and claim.token == token:
+                give_up(session, row, claim, reason)
+            return self._view(session, row)
+
+    def refresh_bundle(self, key: ModelKey, servable: ServableRef) -> SavedModel:
+        """Give a finished entry a new bundle; the same one again writes nothing.
+
+        Raises:
+            ModelNotFound: naming the key.
+            ModelNotReady: when it has no finished content.
+            ArtifactNotFound: when the bundle is not stored.
+        """
+        ready = self.get_ready(key)
+        if ready.servable == servable:
+            return ready.saved
+        self._artifacts.check_bundle(servable)
+        with self._db.write() as session:
+            row = _get(session, key)
+            self._require_ready(session, row)
+            store_servable(row, servable)
+            return self._view(session, row)
+
+    def set_config(self, key: ModelKey, config: Mapping[str, str]) -> SavedModel:
+        """Replace the whole config; it takes effect at the next deploy.
+
+        Raises:
+            ModelNotFound: naming the key.
+            InvalidConfig: for a blank key or a value that is no string.
+        """
+        checked = check_config(config)
+        with self._db.write() as session:
+            row = _get(session, key)
+            row.config = checked
+            return self._view(session, row)
+
+    def set_requirements(self, key: ModelKey, requirements: ModelRequirements) -> SavedModel:
+        """Replace the requirements; they take effect at the next deploy.
+
+        Raises:
+            ModelNotFound: naming the key.
+        """
+        with self._db.write() as session:
+            row = _get(session, key)
+            store_requirements(row, requirements)
+            return self._view(session, row)
+
+    def _view(self, session: Session, row: ModelRow) -> SavedModel:
+        return saved_model(row, find_claim(session, row.key), self._clock.now())
+
+    def _require_ready(self, session: Session, row: ModelRow) -> None:
+        if not row.finished:
+            raise not_ready(row, find_claim(session, row.key), self._clock.now())
+
+
+def _get(session: Session, key: ModelKey) -> ModelRow:
+    row = find_model(session, key)
+    if row is None:
+        raise ModelNotFound(
+            f"There is no model {str(key)!r}.", hint="`roost models list` shows the models there are."
+        )
+    return row
