@@ -1,0 +1,1 @@
+"""Loops that bring the world to what the records say, each under a lease."""

@@ -73,6 +73,9 @@ class DeploymentRow(Base):
         return DeploymentKey(self.family, self.suffix, self.run_name, self.config_fingerprint)
 
 
+_ACTIVE = DeploymentRow.present | (DeploymentRow.phase != "not_deployed")
+
+
 def find_deployment(session: Session, key: DeploymentKey) -> DeploymentRow | None:
     """The row of `key`, also when it was undeployed."""
     return session.get(DeploymentRow, str(key))
@@ -90,16 +93,38 @@ def list_deployments(session: Session) -> Sequence[DeploymentRow]:
 
 def list_active(session: Session) -> Sequence[DeploymentRow]:
     """Rows that are wanted, or that Ray may still hold; ordered by key."""
-    return session.scalars(
-        select(DeploymentRow)
-        .where(DeploymentRow.present | (DeploymentRow.phase != "not_deployed"))
-        .order_by(DeploymentRow.key)
-    ).all()
+    return session.scalars(select(DeploymentRow).where(_ACTIVE).order_by(DeploymentRow.key)).all()
+
+
+def list_active_versions(session: Session) -> dict[str, int]:
+    """The `version` of each active row by key, ordered by key: what changed is seen without reading rows."""
+    rows = session.execute(
+        select(DeploymentRow.key, DeploymentRow.version).where(_ACTIVE).order_by(DeploymentRow.key)
+    )
+    return dict(rows.tuples().all())
+
+
+def list_by_key(session: Session, keys: Sequence[str]) -> Sequence[DeploymentRow]:
+    """The rows of these keys, in no order."""
+    rows: list[DeploymentRow] = []
+    for start in range(0, len(keys), 500):  # databases bound the variables of a statement
+        some = keys[start : start + 500]
+        rows.extend(session.scalars(select(DeploymentRow).where(DeploymentRow.key.in_(some))))
+    return rows
 
 
 def list_of_model(session: Session, model: ModelKey) -> Sequence[DeploymentRow]:
     """Active rows that deploy `model`, ordered by key."""
-    return [row for row in list_active(session) if row.deployment_key.model == model]
+    return session.scalars(
+        select(DeploymentRow)
+        .where(
+            _ACTIVE,
+            DeploymentRow.family == model.family,
+            DeploymentRow.suffix == model.suffix,
+            DeploymentRow.run_name == model.run_name,
+        )
+        .order_by(DeploymentRow.key)
+    ).all()
 
 
 def observe(session: Session, key: str, generation: int, values: dict[str, Any]) -> bool:
@@ -125,12 +150,7 @@ def mark_stale(session: Session, last_seen: datetime | None) -> int:
     if last_seen is not None:
         values["observed_at"] = last_seen
     result = session.execute(
-        update(DeploymentRow)
-        .where(
-            DeploymentRow.stale.is_(False),
-            DeploymentRow.present | (DeploymentRow.phase != "not_deployed"),
-        )
-        .values(**values)
+        update(DeploymentRow).where(DeploymentRow.stale.is_(False), _ACTIVE).values(**values)
     )
     return _rows(result)
 

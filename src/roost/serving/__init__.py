@@ -1,0 +1,1 @@
+"""Pure decisions about what runs on Ray: no I/O, no clock."""

@@ -1,0 +1,182 @@
+"""The only writer to Ray Serve: brings it to the records, and writes down what it shows."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Final, Protocol
+
+from roost.errors import EngineUnavailable
+from roost.reconcile.desired import Desired, Known, Observation, changed_values
+from roost.reconcile.leadership import Leadership
+from roost.reconcile.loop import Loop
+from roost.reconcile.put import Putter, ServeEngine
+from roost.records.database import Database
+from roost.services.changes import Changes
+from roost.services.clock import Clock
+from roost.serving.observed import clean_message, parse_serve
+from roost.serving.plan import IngressOptions, Plan, plan
+from roost.serving.transition import State
+
+_log = logging.getLogger("roost.reconcile")
+
+LEASE: Final = "deployments"
+
+PERIOD_S: Final = 1.0
+IN_FLIGHT_S: Final = 0.2
+"""Between two looks at Ray while something is under way: waiters hear of it at the next look."""
+
+LONGEST_IN_FLIGHT_S: Final = 120.0
+"""After this long without a change, what is under way is looked at once a period."""
+
+LONGEST_PAUSE_S: Final = 5.0
+"""Between two tries to reach Ray."""
+
+_RESTING: Final = frozenset({"running", "failed", "not_deployed", "paused", "unhealthy"})
+
+
+class EngineSightings(Protocol):
+    """Is told whenever Ray was seen or was out of reach."""
+
+    def saw(self, at: datetime) -> None:
+        """Ray answered at `at`."""
+        ...
+
+    def lost(self, reason: str) -> datetime | None:
+        """Ray does not answer; returns when it last did."""
+        ...
+
+
+class Reconciler:
+    """Runs in a thread of its own, woken by changes and every second, while it holds the lease.
+
+    Args:
+        holder: Names this server among the servers of one database.
+        ingress: Where Serve listens when the first PUT starts it.
+    """
+
+    def __init__(
+        self,
+        db: Database,
+        engine: ServeEngine,
+        sightings: EngineSightings,
+        changes: Changes,
+        clock: Clock,
+        *,
+        holder: str,
+        ingress: IngressOptions,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._desired = Desired(db)
+        self._engine = engine
+        self._putter = Putter(engine, ingress)
+        self._leadership = Leadership(db, clock, name=LEASE, holder=holder)
+        self._sightings = sightings
+        self._changes = changes
+        self._clock = clock
+        self._monotonic = monotonic
+        self._moved_at = monotonic()
+        self._misses = 0
+        self._loop = Loop(self.cycle, name="roost-reconciler")
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._loop.start()
+
+    def wake(self) -> None:
+        """The records changed: look at once. From any thread."""
+        self._loop.wake()
+
+    def stop(self, timeout_s: float = 5.0) -> None:
+        """End after the present round and give the lease back. What runs on Ray goes on."""
+        if self._loop.stop(timeout_s):
+            self._leadership.release()
+
+    def cycle(self) -> float:
+        """One round: the records, one look at Ray, what follows. Returns the seconds until the next."""
+        if not self._leadership.hold():
+            return PERIOD_S
+        known = self._desired.load()
+        try:
+            observed = parse_serve(self._engine.get())
+            now = self._clock.now()
+            self._sightings.saw(now)
+            if not self._leadership.hold():  # the look may have taken longer than the lease
+                return PERIOD_S
+            pairs = [(item.wanted, item.state) for item in known if item.wanted and item.state]
+            planned = plan(pairs, observed, now, self._putter.echoes.find_config)
+            states = self._act(known, planned, now)
+        except EngineUnavailable as error:
+            return self._out_of_reach(known, error)
+        self._misses = 0
+        return self._pause_s(states)
+
+    def _act(self, known: list[Known], planned: Plan, now: datetime) -> dict[str, State]:
+        """Write first, then PUT: a kill in between is repaired by the next round."""
+        generations = {item.wanted.app_name: item.generation for item in known if item.wanted}
+        before = {item.key: item.state for item in known if item.state}
+        states = _with_refusals(known, planned.states, self._putter.refused(planned, generations))
+        self._save(known, before, states, planned.broken, now)
+        if planned.needs_put:
+            self._moved_at = self._monotonic()
+        refusals = self._putter.put(planned, generations)
+        if refusals:
+            refused = _with_refusals(known, states, refusals)
+            self._save(known, states, refused, {}, now)
+            return refused
+        return states
+
+    def _save(
+        self,
+        known: list[Known],
+        before: Mapping[str, State],
+        after: Mapping[str, State],
+        broken: Mapping[str, Exception],
+        now: datetime,
+    ) -> None:
+        observations = []
+        for item in known:
+            values = changed_values(before[item.key], after[item.key]) if item.key in after else {}
+            fault = item.fault or (repr(broken[item.key]) if item.key in broken else "")
+            if fault and item.phase != "failed":
+                _log.error("deployment %s cannot be planned: %s", item.key, fault)
+                values = {"phase": "failed", "message": clean_message(f"The record cannot be used: {fault}")}
+            if values or item.stale:
+                observations.append(Observation(item.key, item.generation, values))
+        if observations and self._desired.save(observations, now):
+            self._moved_at = self._monotonic()
+            self._changes.notify()
+
+    def _out_of_reach(self, known: list[Known], error: EngineUnavailable) -> float:
+        last_seen = self._sightings.lost(str(error))
+        if self._misses == 0:
+            _log.warning("Ray is out of reach: %s", error)
+        if any(not item.stale for item in known) and self._desired.mark_stale(last_seen):
+            self._changes.notify()
+        self._misses += 1
+        return min(LONGEST_PAUSE_S, PERIOD_S * 2.0 ** min(self._misses - 1, 8))
+
+    def _pause_s(self, states: Mapping[str, State]) -> float:
+        in_flight = any(state.phase not in _RESTING or state.step == "clear" for state in states.values())
+        if in_flight and self._monotonic() - self._moved_at < LONGEST_IN_FLIGHT_S:
+            return IN_FLIGHT_S
+        return PERIOD_S
+
+
+def _with_refusals(
+    known: list[Known], states: Mapping[str, State], refusals: Mapping[str, str]
+) -> dict[str, State]:
+    result = dict(states)
+    for item in known:
+        reason = refusals.get(item.wanted.app_name) if item.wanted else None
+        if reason is not None and item.key in result:
+            result[item.key] = replace(
+                result[item.key],
+                phase="failed",
+                message=f"Ray refused the application: {reason}",
+                observed_generation=item.generation,
+            )
+    return result

@@ -1,0 +1,89 @@
+"""The application that is PUT to Ray for a deployment.
+
+Ray hashes `import_path`, `args` and `runtime_env` into the code version and restarts every
+replica when one changes. What may change without a restart is in the overrides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from packaging.requirements import InvalidRequirement, Requirement
+
+from roost.contracts.replica import ReplicaSpec
+from roost.contracts.requirements import ModelRequirements
+from roost.serving.placement import actor_options
+from roost.serving.settings import ServeSettings
+
+IMPORT_PATH: Final = "roost.replica.builder:build"
+SERVE_DEPLOYMENT: Final = "App"
+"""Name of the one Serve deployment inside each application."""
+
+_RESTARTS_ARG: Final = "restarts"
+
+
+def application(
+    spec: ReplicaSpec, *, num_replicas: int, requirements: ModelRequirements, settings: ServeSettings
+) -> dict[str, Any]:
+    """The application of one deployment, as plain JSON values.
+
+    A change of `num_replicas` changes the overrides only.
+    """
+    app: dict[str, Any] = {
+        "name": spec.key.app_name,
+        "route_prefix": spec.key.route_prefix,
+        "import_path": IMPORT_PATH,
+        "args": spec.model_dump(mode="json", by_alias=True),
+    }
+    pins = missing_pins(spec.servable.pins, settings.installed_version)
+    if pins:
+        app["runtime_env"] = {"uv": pins}
+    app["deployments"] = [
+        {
+            "name": SERVE_DEPLOYMENT,
+            "num_replicas": num_replicas,
+            "max_ongoing_requests": settings.max_ongoing_requests,
+            "max_queued_requests": settings.max_queued_requests,
+            "backpressure_config": {"retry_after_s": 1.0},
+            # New replicas start before old ones stop, so that a failed update leaves the old ones serving.
+            "max_surge_percent": 100,
+            "health_check_period_s": settings.health_check_period_s,
+            "health_check_timeout_s": settings.health_check_timeout_s,
+            "graceful_shutdown_timeout_s": settings.drain_s,
+            "ray_actor_options": actor_options(requirements, settings.replica_cpus),
+        }
+    ]
+    return app
+
+
+def missing_pins(pins: Iterable[str], installed_version: Callable[[str], str | None]) -> list[str]:
+    """The pins the workers' environment does not satisfy, sorted; one that cannot be read is among them."""
+    return sorted({pin for pin in pins if not _is_installed(pin, installed_version)})
+
+
+def with_restarts(app: dict[str, Any], restarts: int) -> dict[str, Any]:
+    """`app` as it is PUT to make Ray start it afresh for the `restarts`-th time; itself for 0."""
+    if restarts == 0:
+        return app
+    return {**app, "args": {**app["args"], _RESTARTS_ARG: restarts}}
+
+
+def restarts_replicas(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Whether Ray replaces the replicas when `new` is PUT over `old`."""
+    return any(old.get(part) != new.get(part) for part in ("import_path", "args", "runtime_env")) or (
+        _actor_options(old) != _actor_options(new)
+    )
+
+
+def _actor_options(app: Mapping[str, Any]) -> list[Any]:
+    return [(part.get("name"), part.get("ray_actor_options")) for part in app.get("deployments", [])]
+
+
+def _is_installed(pin: str, installed_version: Callable[[str], str | None]) -> bool:
+    try:
+        requirement = Requirement(pin)
+    except InvalidRequirement:
+        return False
+    version = installed_version(requirement.name)
+    return version is not None and requirement.specifier.contains(version, prereleases=True)

@@ -1,0 +1,230 @@
+"""How one deployment moves on: what is recorded, what Ray shows, and the time, to what is recorded next.
+
+    step `apply`  the application is in the set that is PUT
+    step `clear`  it is left out until Ray has forgotten it (and `retry_at` has come), then applied afresh:
+                  an identical PUT does not make Ray retry an application that failed
+
+A failed start is retried with growing pauses: by clearing when nothing runs, else, so that the old
+replicas go on serving, by a restart counter in the application's arguments.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final, Literal
+
+from roost.contracts.deployment import DeploymentPhase
+from roost.serving.observed import ObservedApp, ObservedReplica
+from roost.serving.phases import effective_status, phase_of
+from roost.serving.spec import restarts_replicas, with_restarts
+
+Step = Literal["apply", "clear"]
+
+MAX_STARTS: Final = 3
+"""Starts of one generation before it counts as failed."""
+
+FIRST_PAUSE_S: Final = 1.0
+"""Before the second start; each later pause is twice as long."""
+
+RUNNING: Final = "RUNNING"
+NOT_STARTED: Final = "NOT_STARTED"
+
+_STILL_SERVED = "The replicas of the version before go on serving."
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What callers want of a deployment, as of `generation`."""
+
+    key: str
+    app_name: str
+    generation: int
+    present: bool
+    application: dict[str, Any]
+    num_replicas: int
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What the reconciler keeps of a deployment; the fields are columns of the record."""
+
+    step: Step
+    failures: int
+    retry_at: datetime | None
+    restarts: int
+    phase: DeploymentPhase
+    message: str
+    ray_status: str
+    replicas: tuple[ObservedReplica, ...]
+    replaced_bundle_fingerprint: str
+    observed_generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """The next state, and the application to PUT; None leaves it out of the set."""
+
+    state: State
+    application: dict[str, Any] | None
+
+
+def move(
+    wanted: Wanted, state: State, app: ObservedApp | None, config: dict[str, Any] | None, now: datetime
+) -> Moved:
+    """One step of one deployment.
+
+    Args:
+        app: What Ray shows of it; None when Ray does not list it.
+        config: The application Ray was last given, as we gave it; None when it has none.
+    """
+    if not wanted.present:
+        return Moved(_leaving(wanted, state, app), None)
+    if state.step == "clear":
+        if app is not None or (state.retry_at is not None and now < state.retry_at):
+            return Moved(_clearing(state, app), None)
+        state = replace(state, step="apply", retry_at=None)
+    if app is None:
+        return Moved(_unlisted(state), with_restarts(wanted.application, state.restarts))
+    return _applied(wanted, state, app, config, now)
+
+
+def _leaving(wanted: Wanted, state: State, app: ObservedApp | None) -> State:
+    gone = app is None
+    return replace(
+        state,
+        step="apply",
+        failures=0,
+        retry_at=None,
+        restarts=0,
+        phase="not_deployed" if gone else "deleting",
+        message="",
+        ray_status=NOT_STARTED if app is None else app.status,
+        replicas=() if app is None else app.replicas,
+        replaced_bundle_fingerprint="",
+        observed_generation=wanted.generation if gone else state.observed_generation,
+    )
+
+
+def _clearing(state: State, app: ObservedApp | None) -> State:
+    return replace(
+        state,
+        phase="deploying",
+        ray_status=NOT_STARTED if app is None else app.status,
+        replicas=() if app is None else app.replicas,
+    )
+
+
+def _unlisted(state: State) -> State:
+    """Ray was never told, or has lost it; it is in what is PUT next."""
+    lost = state.phase not in ("not_started", "deploying")
+    return replace(
+        state,
+        phase="not_started" if state.phase == "not_started" else "deploying",
+        message="Ray no longer had this application; it is started again." if lost else state.message,
+        ray_status=NOT_STARTED,
+        replicas=(),
+        replaced_bundle_fingerprint="",
+    )
+
+
+def _applied(
+    wanted: Wanted, state: State, app: ObservedApp, config: dict[str, Any] | None, now: datetime
+) -> Moved:
+    target = with_restarts(wanted.application, state.restarts)
+    status = effective_status(app.status, list(app.statuses))
+    serves = any(replica.state == RUNNING for replica in app.replicas)
+    if config != target:
+        if status == "DEPLOY_FAILED" and not serves:
+            cleared = replace(state, step="clear", retry_at=None, message="", replaced_bundle_fingerprint="")
+            return Moved(_clearing(cleared, app), None)
+        return Moved(_about_to_put(state, app, config, target), target)
+    if status == "DEPLOY_FAILED":
+        return _failed(wanted, state, app, serves, now)
+    return Moved(_seen(wanted, state, app, status), target)
+
+
+def _about_to_put(
+    state: State, app: ObservedApp, config: dict[str, Any] | None, target: dict[str, Any]
+) -> State:
+    """Ray shows an older version: its state says nothing about the wanted one."""
+    replaced = config is None or restarts_replicas(config, target)
+    replicas = _known(app.replicas, state.replicas) or _kept(state, app)
+    if replaced:
+        replicas = tuple(replace(replica, outdated=True) for replica in replicas)
+    return replace(state, phase="deploying", ray_status=app.status, replicas=replicas)
+
+
+def _failed(wanted: Wanted, state: State, app: ObservedApp, serves: bool, now: datetime) -> Moved:
+    seen = replace(
+        state,
+        ray_status=app.status,
+        replicas=_known(app.replicas, state.replicas),
+        observed_generation=wanted.generation,
+    )
+    target = with_restarts(wanted.application, state.restarts)
+    if state.phase == "failed" and state.observed_generation == wanted.generation:
+        return Moved(seen, target)
+    if state.retry_at is not None:
+        if now < state.retry_at:
+            return Moved(seen, target)
+        again = replace(seen, restarts=state.restarts + 1, retry_at=None)
+        return Moved(again, with_restarts(wanted.application, again.restarts))
+    failures = state.failures + 1
+    reason = app.message or "Ray gave no reason; the replica's log may have it."
+    if failures >= MAX_STARTS:
+        message = f"{_STILL_SERVED} {reason}" if serves else reason
+        return Moved(replace(seen, failures=failures, phase="failed", message=message), target)
+    pause_s = FIRST_PAUSE_S * 2 ** (failures - 1)
+    waiting = replace(
+        seen,
+        failures=failures,
+        retry_at=now + timedelta(seconds=pause_s),
+        phase="deploying",
+        message=f"Start {failures} of {MAX_STARTS} failed, the next follows in {pause_s:g} s. {reason}",
+    )
+    if serves:
+        return Moved(waiting, target)
+    return Moved(replace(waiting, step="clear"), None)
+
+
+def _seen(wanted: Wanted, state: State, app: ObservedApp, status: str) -> State:
+    settled = status == RUNNING  # Ray is done: whatever runs is the wanted version
+    replicas = _known(app.replicas, () if settled else state.replicas) or _kept(state, app)
+    fresh = sum(replica.state == RUNNING and not replica.outdated for replica in replicas)
+    # Right after a PUT the deployments still show the target from before it.
+    target = app.target if settled or app.target == wanted.num_replicas else None
+    phase = phase_of(status, target=target, running=fresh)
+    up = phase in ("running", "paused")
+    draining = any(replica.outdated for replica in replicas)
+    return replace(
+        state,
+        failures=0 if up else state.failures,
+        retry_at=None,
+        phase=phase,
+        message=_message(state, app, up=up, draining=draining),
+        ray_status=app.status,
+        replicas=replicas,
+        replaced_bundle_fingerprint="" if up and not draining else state.replaced_bundle_fingerprint,
+        observed_generation=wanted.generation,
+    )
+
+
+def _message(state: State, app: ObservedApp, *, up: bool, draining: bool) -> str:
+    if up:
+        return "The replicas of the version before finish their last requests." if draining else ""
+    # Between two starts Ray says nothing; why the last one failed is worth keeping until it does.
+    return app.message or (state.message if state.failures else "")
+
+
+def _known(
+    seen: tuple[ObservedReplica, ...], before: tuple[ObservedReplica, ...]
+) -> tuple[ObservedReplica, ...]:
+    """What is seen now, with what is known about it from before."""
+    outdated = {replica.replica_id for replica in before if replica.outdated}
+    return tuple(replace(replica, outdated=replica.replica_id in outdated) for replica in seen)
+
+
+def _kept(state: State, app: ObservedApp) -> tuple[ObservedReplica, ...]:
+    """While Ray builds a new version it lists no deployment, though the old replicas serve."""
+    return state.replicas if app.target is None and app.status == "DEPLOYING" else ()
