@@ -19,7 +19,7 @@ from roost.contracts.model import (
 from roost.contracts.requirements import ModelRequirements
 from roost.contracts.servable import ServableRef
 from roost.errors import ModelNotFound
-from roost.keys import ModelKey, check_config
+from roost.keys import ModelKey, check_config, check_segment
 from roost.records.claims import find_claim
 from roost.records.database import Database
 from roost.records.models import ModelFilter, ModelRow, count_models, find_model, page_models
@@ -94,7 +94,14 @@ class Models:
         limit: int = 100,
         offset: int = 0,
     ) -> SavedModelPage:
-        """One page in key order, and the number of entries on all pages. None is any."""
+        """One page in key order, and the number of entries on all pages. None is any.
+
+        Raises:
+            InvalidName: for a filter that no key can match.
+        """
+        for what, value in (("family", family), ("suffix", suffix), ("run_name", run_name)):
+            if value is not None:
+                check_segment(value, what)
         which = ModelFilter(family=family, suffix=suffix, run_name=run_name, phase=phase)
         now = self._clock.now()
         with self._db.read() as session:
@@ -114,8 +121,8 @@ class Models:
             ModelBusy: while another writer holds a claim that has not lapsed; naming it.
         """
         check_claimable(key, request)
-        now = self._clock.now()
         with self._db.write() as session:
+            now = self._clock.now()
             row = find_model(session, key)
             if row is not None and needs_no_upload(row, request):
                 return Claim(ready=self._view(session, row))
@@ -127,8 +134,8 @@ class Models:
         Raises:
             ModelBusy: when the claim is no longer the caller's.
         """
-        now = self._clock.now()
         with self._db.write() as session:
+            now = self._clock.now()
             own(session, key, token).expires_at = now + timedelta(seconds=LEASE_S)
             return Claim(token=token, lease_s=LEASE_S)
 
@@ -148,8 +155,8 @@ class Models:
             own(session, key, token)
         weights = self._artifacts.check_weights(request.manifest_digest) if request.manifest_digest else None
         self._artifacts.check_bundle(request.servable)
-        now = self._clock.now()
         with self._db.write() as session:
+            now = self._clock.now()
             row = _get(session, key)
             if row.committed_by == token:
                 return self._view(session, row)
