@@ -99,13 +99,13 @@ def _known(row: DeploymentRow) -> Known:
     known = Known(row.key, row.generation, row.version, row.stale, row.phase)
     try:
         return replace(known, wanted=_wanted(row), state=_state(row))
-    except (KeyError, TypeError, ValueError) as error:  # InvalidName is a ValueError, too
+    except (AttributeError, KeyError, TypeError, ValueError) as error:  # InvalidName is a ValueError, too
         return replace(known, fault=f"{type(error).__name__}: {error}")
 
 
 def _wanted(row: DeploymentRow) -> Wanted:
     application = row.application
-    if not isinstance(application, dict) or not isinstance(application.get("args"), dict):
+    if not isinstance(application.get("args"), dict):
         raise TypeError("the stored application has no args")
     return Wanted(
         key=row.key,

@@ -58,6 +58,6 @@ class Loop:
         self._woken.clear()
         try:
             return self._cycle()
-        except Exception:  # a fault of one round must not end the loop
+        except Exception:  # noqa: BLE001  # a fault of one round must not end the loop
             _log.exception("%s: a round failed; the next follows in %s s", self._name, self._retry_s)
             return self._retry_s

@@ -1,0 +1,229 @@
+"""Deployments as callers want and see them. Only the reconciler talks to Ray."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final, cast
+
+from roost.contracts.deployment import (
+    Deployment,
+    DeploymentList,
+    DeploymentPhase,
+    DeployRequest,
+    ReplicaPlacement,
+)
+from roost.errors import ModelNotDeployed
+from roost.keys import DeploymentKey, ModelKey, check_config, deployment_key
+from roost.records.database import Database
+from roost.records.deployments import DeploymentRow, find_deployment, list_active, list_deployments
+from roost.services.changes import Changes
+from roost.services.clock import Clock
+from roost.services.deployment_rows import begin, claim_name, end, is_settled_on, new_row, update
+from roost.services.deployment_target import Target, target_of
+from roost.services.engine_view import EngineView
+from roost.services.models import Models
+from roost.serving.names import check_name
+from roost.serving.placement import check_feasible
+from roost.serving.settings import ServeSettings
+from roost.serving.spec import restarts_replicas
+
+MAX_LOG_LINES: Final = 10_000
+
+
+class Deployments:
+    """Writes what is wanted into the records and wakes the reconciler; reads what was seen.
+
+    Args:
+        engine: What is known of Ray; asked for its nodes only when something new is to be placed.
+        wake: Makes the reconciler look at once; called after each commit that concerns Ray.
+    """
+
+    def __init__(
+        self,
+        db: Database,
+        models: Models,
+        engine: EngineView,
+        settings: ServeSettings,
+        changes: Changes,
+        clock: Clock,
+        *,
+        wake: Callable[[], None],
+    ) -> None:
+        self._db = db
+        self._models = models
+        self._engine = engine
+        self._settings = settings
+        self._changes = changes
+        self._clock = clock
+        self._wake = wake
+
+    def deploy(self, model: ModelKey, request: DeployRequest) -> Deployment:
+        """Want this model with this config; what is wanted already, and has not failed, is not written again.
+
+        Raises:
+            InvalidConfig, InvalidName: for a bad config or name.
+            ModelNotFound, ModelNotReady: when the model has nothing to deploy.
+            NameTaken: when another live deployment has the name and `take_name` is not set.
+            Infeasible: when no node could ever hold one replica.
+        """
+        config = check_config(request.config)
+        key = deployment_key(model.family, model.suffix, model.run_name, config)
+        if request.name is not None:
+            check_name(request.name, key)
+        target = self._target(key, config, request.num_replicas)
+        row = self._find_row(key)
+        if row is not None and is_settled_on(row, target) and request.name in (None, row.name):
+            return self._view(row)
+        self._check_feasible(row, target)
+        return self._write(target, request)
+
+    def redeploy(self, key: DeploymentKey) -> Deployment:
+        """The same config, replicas and name with the model as it is now.
+
+        Raises:
+            ModelNotDeployed: when it is not deployed.
+            ModelNotFound, ModelNotReady, Infeasible: as `deploy`.
+        """
+        row = self._find_row(key)
+        if row is None or not row.present:
+            raise _not_deployed(key)
+        return self.deploy(key.model, DeployRequest(config=row.config, num_replicas=row.num_replicas))
+
+    def undeploy(self, key: DeploymentKey) -> Deployment:
+        """Want it gone; again and again is no error.
+
+        Raises:
+            ModelNotDeployed: when it never was deployed.
+        """
+        with self._db.write() as session:
+            row = find_deployment(session, key)
+            if row is None:
+                raise _not_deployed(key)
+            if not row.present:
+                return self._view(row)
+            end(row)
+        self._tell()
+        return self._view(row)
+
+    def get(self, key: DeploymentKey) -> Deployment:
+        """How it stands; also when it was undeployed.
+
+        Raises:
+            ModelNotDeployed: when it never was deployed.
+        """
+        row = self._find_row(key)
+        if row is None:
+            raise _not_deployed(key)
+        return self._view(row)
+
+    def find(self, key: DeploymentKey) -> Deployment | None:
+        """How it stands, or None when it never was deployed."""
+        row = self._find_row(key)
+        return self._view(row) if row is not None else None
+
+    def list(self, *, live: bool = True) -> DeploymentList:
+        """Those that are wanted or still on their way out; without `live`, all that ever were. By key."""
+        with self._db.read() as session:
+            rows = list_active(session) if live else list_deployments(session)
+        return DeploymentList(items=[self._view(row) for row in rows])
+
+    def log(self, key: DeploymentKey, tail: int) -> str:
+        """The last `tail` lines of the replicas' logs, at most 10,000.
+
+        Raises:
+            ModelNotDeployed: when it never was deployed.
+            EngineUnavailable: when Ray does not answer.
+        """
+        self.get(key)
+        return self._engine.replica_log(key.app_name, min(tail, MAX_LOG_LINES))
+
+    def _target(self, key: DeploymentKey, config: dict[str, str], num_replicas: int) -> Target:
+        ready = self._models.get_ready(key.model)
+        return target_of(key, ready, config=config, num_replicas=num_replicas, settings=self._settings)
+
+    def _check_feasible(self, row: DeploymentRow | None, target: Target) -> None:
+        """Asks Ray for its nodes only when there is something to place; while it is out of reach, that waits."""
+        if row is not None and row.present and not restarts_replicas(row.application, target.application):
+            return
+        nodes = self._engine.find_nodes()
+        if nodes is not None:
+            check_feasible(target.requirements, self._settings.replica_cpus, nodes)
+
+    def _write(self, target: Target, request: DeployRequest) -> Deployment:
+        now = self._clock.now()
+        key = target.key
+        with self._db.write() as session:
+            row = find_deployment(session, key)
+            present = row is not None and row.present
+            name = request.name or (row.name if row is not None and present else key.default_name)
+            claim_name(session, name, str(key), take=request.take_name)
+            if row is None:
+                row = new_row(target, name, now)
+                session.add(row)
+            elif not present:
+                begin(row, target, name, now)
+            else:
+                if row.name != name:
+                    row.name = row.live_name = name
+                    row.version += 1
+                if not is_settled_on(row, target):
+                    update(row, target, now)
+        self._tell()
+        return self._view(row)
+
+    def _tell(self) -> None:
+        self._wake()
+        self._changes.notify()
+
+    def _find_row(self, key: DeploymentKey) -> DeploymentRow | None:
+        with self._db.read() as session:
+            return find_deployment(session, key)
+
+    def _view(self, row: DeploymentRow) -> Deployment:
+        names = self._engine.node_names()
+        replicas = [
+            ReplicaPlacement(
+                replica_id=replica["replica_id"],
+                state=replica["state"],
+                node_id=replica["node_id"],
+                node_ip=replica["node_ip"],
+                node_name=names.get(replica["node_id"] or ""),
+            )
+            for replica in row.replicas
+        ]
+        return Deployment(
+            family=row.family,
+            suffix=row.suffix,
+            run_name=row.run_name,
+            config_fingerprint=row.config_fingerprint,
+            name=row.name,
+            config=row.config,
+            url=self._settings.serve_url + row.deployment_key.route_prefix,
+            phase=cast(DeploymentPhase, row.phase),
+            message=row.message,
+            bundle_fingerprint=row.bundle_fingerprint,
+            replaced_bundle_fingerprint=row.replaced_bundle_fingerprint,
+            num_replicas=row.num_replicas,
+            capability=row.capability,
+            generation=row.generation,
+            observed_generation=row.observed_generation,
+            version=row.version,
+            observed_at=self._observed_at(row),
+            stale=row.stale,
+            replicas=replicas,
+        )
+
+    def _observed_at(self, row: DeploymentRow) -> datetime | None:
+        """The row has the time of the last change; while Ray answers, that has held good until now."""
+        last_seen = self._engine.last_seen
+        if row.observed_at is None or last_seen is None or row.stale or row.phase == "not_deployed":
+            return row.observed_at
+        return max(row.observed_at, last_seen)
+
+
+def _not_deployed(key: DeploymentKey) -> ModelNotDeployed:
+    return ModelNotDeployed(
+        f"{str(key)!r} is not deployed.",
+        hint="`roost deployments list` shows what is; `roost deploy` deploys it.",
+    )

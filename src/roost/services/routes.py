@@ -1,0 +1,174 @@
+"""Where requests go: from a model's name to its deployment's URL, in memory."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Final
+
+from roost.errors import ModelNotDeployed, RoostError, Unavailable, WrongCapability
+from roost.keys import DeploymentKey
+from roost.records.database import Database
+from roost.records.deployments import DeploymentRow, list_active, list_active_versions
+from roost.services.changes import Changes
+from roost.services.deployment_rows import serves
+
+_log = logging.getLogger("roost.routes")
+
+RELOAD_S: Final = 1.0
+RETRY_AFTER_S: Final = 2.0
+_MAX_SHOWN: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One deployment that callers can name.
+
+    Attributes:
+        url: The deployment's own URL.
+        capability: None for a serve-app.
+        timeout_s: Longest time a request may take.
+        answers: Whether a replica can take a request now, or is started for it (`paused`).
+        ray_status: Ray's status of the application; `NOT_STARTED` when Ray has none.
+    """
+
+    name: str
+    key: DeploymentKey
+    url: str
+    capability: str | None
+    phase: str
+    timeout_s: float
+    answers: bool = True
+    ray_status: str = "RUNNING"
+
+
+class RouteTable:
+    """All live deployments by name and by key. It is replaced as a whole, so that readers need no lock.
+
+    Args:
+        serve_url: Address of Ray Serve's HTTP ingress, without a trailing slash.
+    """
+
+    def __init__(self, db: Database, changes: Changes, *, serve_url: str) -> None:
+        self._db = db
+        self._changes = changes
+        self._serve_url = serve_url
+        self._versions: dict[str, int] | None = None
+        self._routes: dict[str, Route] = {}
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def resolve(self, model: str, capability: str) -> Route:
+        """The route of a deployment's name or full key.
+
+        Raises:
+            ModelNotDeployed: for an unknown name, listing close ones.
+            WrongCapability: naming the right one.
+            Unavailable: while no replica can take a request.
+        """
+        route = self._routes.get(model)
+        if route is None:
+            raise self._unknown(model)
+        if route.capability != capability:
+            raise _wrong_capability(route, capability)
+        if not route.answers:
+            raise _unavailable(route)
+        return route
+
+    def snapshot(self) -> list[Route]:
+        """All routes, ordered by name."""
+        routes = self._routes
+        return sorted(set(routes.values()), key=lambda route: route.name)
+
+    def start(self) -> None:
+        """Load the table, then keep it fresh from a thread: at each change, and every second."""
+        self.reload()
+        self._thread = threading.Thread(target=self._follow, name="roost-routes", daemon=True)
+        self._thread.start()
+
+    def stop(self, timeout_s: float = 5.0) -> None:
+        """End the thread, which `Changes.close` or a change wakes; the table stays as it is."""
+        self._stopping.set()
+        self._changes.notify()
+        if self._thread is not None:
+            self._thread.join(timeout_s)
+
+    def reload(self) -> None:
+        """Read what changed since the last time; one light query when nothing did."""
+        with self._db.read() as session:
+            versions = list_active_versions(session)
+            if versions == self._versions:
+                return
+            rows = list_active(session)
+        self._routes = _table(rows, self._serve_url)
+        self._versions = versions
+
+    def _follow(self) -> None:
+        seen = self._changes.version
+        while not (self._stopping.is_set() or self._changes.closed):
+            seen = self._changes.wait_blocking(seen, RELOAD_S)
+            try:
+                self.reload()
+            except RoostError as error:  # the records are out of reach: the last table serves on
+                _log.warning("The routes could not be read again: %s", error)
+                self._stopping.wait(RELOAD_S)
+
+    def _unknown(self, model: str) -> ModelNotDeployed:
+        known = sorted({route.name for route in self._routes.values()})
+        close = get_close_matches(model[:_MAX_SHOWN], known, n=3)
+        if close:
+            hint = f"Did you mean {' or '.join(repr(name) for name in close)}?"
+        elif known:
+            hint = f"Deployed are {', '.join(known[:10])}{' and others' if len(known) > 10 else ''}."
+        else:
+            hint = "Nothing is deployed; deploy it with roost deploy or roost.deploy_model."
+        return ModelNotDeployed(f"no model {model[:_MAX_SHOWN]!r} is deployed.", hint=hint)
+
+
+def _table(rows: Iterable[DeploymentRow], serve_url: str) -> dict[str, Route]:
+    table: dict[str, Route] = {}
+    for row in rows:
+        if not row.present:
+            continue
+        try:
+            key = row.deployment_key
+        except RoostError as error:  # one bad record must not close the others' routes
+            _log.error("deployment %r has no route: %s", row.key, error)
+            continue
+        route = Route(
+            name=row.name,
+            key=key,
+            url=serve_url + key.route_prefix,
+            capability=row.capability,
+            phase=row.phase,
+            timeout_s=row.timeout_s,
+            answers=row.phase == "paused" or serves(row),
+            ray_status=row.ray_status,
+        )
+        table[row.key] = table[row.name] = route
+    return table
+
+
+def _wrong_capability(route: Route, capability: str) -> WrongCapability:
+    if route.capability is None:
+        return WrongCapability(
+            f"{route.name!r} is an app of its own and does not serve {capability!r}.",
+            hint=f"Call it at {route.url}",
+        )
+    return WrongCapability(
+        f"{route.name!r} serves {route.capability!r}, not {capability!r}.",
+        hint=f"POST to /v1/inference/{route.capability} instead.",
+    )
+
+
+def _unavailable(route: Route) -> Unavailable:
+    if route.phase == "failed":
+        hint = f"`roost logs {route.key}` shows why; deploy it again when that is mended."
+    else:
+        hint = "Try again in a moment."
+    return Unavailable(
+        f"{route.name!r} cannot answer now: it is {route.phase}.", hint=hint, retry_after_s=RETRY_AFTER_S
+    )
