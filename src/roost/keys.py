@@ -28,6 +28,7 @@ FINGERPRINT_LENGTH: Final = 12
 
 _SEGMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
 _FINGERPRINT = re.compile(r"[0-9a-f]{12}", re.ASCII)
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 DeploymentConfig = dict[str, str]
 
@@ -177,6 +178,11 @@ def check_config(config: Mapping[Any, Any] | None) -> DeploymentConfig:
                 f"config value {_shown(value)} of {key!r} is not valid: it must be a string.",
                 hint=f"Write it as {key}={str(value)!r}.",
             )
+        for text in (key, value):
+            if _UNSTORABLE.search(text):
+                raise InvalidConfig(
+                    f"config text {_shown(text)} is not valid: it holds NUL or half a character."
+                )
     return dict(config)
 
 

@@ -32,9 +32,10 @@ def artifacts_router(artifacts: Artifacts) -> APIRouter:
         summary="Store one artifact",
         openapi_extra={"requestBody": {"required": True, "content": {_BYTES: {}}}},
     )
-    async def put_artifact(kind: ArtifactKind, name: str, request: Request) -> None:
+    async def put_artifact(kind: ArtifactKind, name: str, request: Request) -> Response:
         data = await read_body(request.scope, request.receive, MAX_ARTIFACT_BYTES)
         await run_in_threadpool(artifacts.put, kind, name, data)
+        return Response(status_code=204)
 
     @router.get("/{kind}/{name}", summary="Read one artifact", response_class=BytesResponse)
     def get_artifact(kind: ArtifactKind, name: str) -> BytesResponse:

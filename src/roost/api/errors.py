@@ -42,6 +42,7 @@ def install_error_handlers(app: FastAPI) -> None:
     app.add_exception_handler(RoostError, _answer)
     app.add_exception_handler(RequestValidationError, _answer)
     app.add_exception_handler(HTTPException, _answer)
+    app.add_exception_handler(UnicodeEncodeError, _answer)
     app.add_exception_handler(Exception, _answer)
 
 
@@ -67,6 +68,10 @@ def as_roost_error(raised: Exception, *, method: str, path: str) -> RoostError:
         return _of_validation(raised)
     if isinstance(raised, HTTPException):
         return _of_http(raised, method, path)
+    if isinstance(raised, UnicodeEncodeError):  # JSON's escapes can spell what UTF-8 cannot hold
+        return BadRequest(
+            "A text of the request holds half of a surrogate pair.", hint="Send valid Unicode text."
+        )
     return InternalError(
         "The server failed while it handled this request.", hint="Its log has the cause under the request id."
     )

@@ -91,7 +91,7 @@ def page_models(
     total = select(func.count()).select_from(ModelRow)
     if which.phase not in (None, "ready"):
         total = total.join(ClaimRow, _OF_THE_SAME_MODEL, isouter=True)
-    rows = [(model, claim) for model, claim in session.execute(page).tuples()]
+    rows = [(model, claim) for model, claim in session.execute(page)]
     return rows, session.scalar(total.where(*conditions)) or 0
 
 
