@@ -39,14 +39,14 @@ check: setup
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m tests.architecture.generated --check
+	$(BIN)/python docs/generate.py --check
 
 bench: setup
 	$(PYTHON) bench/setup_peers.py
 	$(BIN)/python -m bench
 
 docs: setup
-	$(BIN)/python -m tests.architecture.generated --write
+	$(BIN)/python docs/generate.py
 
 format: setup
 	$(BIN)/ruff format .

@@ -19,7 +19,7 @@ from roost.contracts.info import ServerInfo
 from roost.errors import RoostError
 from roost.sdk.connection import current_client
 from roost.sdk.deployments import list_deployed_models
-from roost.storage import default_cache_dir
+from roost.storage.node_cache import default_cache_dir
 
 _FREE_BYTES_WANTED = 5 * 1024**3
 _SHM_BYTES_WANTED = 1024**3

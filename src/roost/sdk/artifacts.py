@@ -8,7 +8,8 @@ from urllib.request import url2pathname
 
 from roost.client import Client, RemoteArtifacts
 from roost.contracts.info import StorageInfo
-from roost.storage import ArtifactStore, ObjectStore, StoredArtifacts
+from roost.storage.artifacts import ArtifactStore, StoredArtifacts
+from roost.storage.store import ObjectStore
 
 
 def open_artifacts(client: Client, storage: StorageInfo) -> ArtifactStore:

@@ -16,7 +16,7 @@ from roost.sdk.connection import current_client
 from roost.sdk.progress import transfer
 from roost.sdk.publish import Entry, Publisher, Servable, WeightsSource
 from roost.sdk.runs import active_run_name
-from roost.storage import NodeCache, default_cache_dir
+from roost.storage.node_cache import NodeCache, default_cache_dir
 
 Include = Sequence[str | Path]
 

@@ -28,7 +28,9 @@ from roost.errors import ModelBusy, RoostError
 from roost.keys import ModelKey
 from roost.sdk.artifacts import open_artifacts
 from roost.sdk.progress import transfer, waiting
-from roost.storage import ArtifactStore, Manifest, upload_tree
+from roost.storage.artifacts import ArtifactStore
+from roost.storage.manifest import Manifest
+from roost.storage.upload import upload_tree
 
 SourceFunction = Callable[[], Path | str]
 

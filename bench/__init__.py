@@ -1,0 +1,1 @@
+"""Side-by-side benchmarks. `python -m bench` runs all, `python -m bench serving` one."""

@@ -1,0 +1,31 @@
+"""`python -m bench [topic ...]`: runs benchmarks and writes bench/results/<topic>.md."""
+
+from __future__ import annotations
+
+import argparse
+
+from bench import importing, redeploy, serving, startup
+
+TOPICS = ("importing", "redeploy", "startup", "serving")
+
+
+def main() -> None:
+    """Run the topics asked for, or all."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("topics", nargs="*", choices=[*TOPICS, []], help="Default: all.")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=5.0, help="Of each wrk run.")
+    options = parser.parse_args()
+    wanted = options.topics or TOPICS
+    if "importing" in wanted:
+        importing.run(options.rounds * 5)
+    if "redeploy" in wanted:
+        redeploy.run(200)
+    if "startup" in wanted:
+        startup.run(options.rounds)
+    if "serving" in wanted:
+        serving.run(options.rounds, options.seconds)
+
+
+if __name__ == "__main__":
+    main()
