@@ -108,7 +108,9 @@ class RoostError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Keyword-only arguments would be lost by the default pickling of exceptions.
-        return _rebuild, (type(self), self.message, self.hint, self.context, self.issues, self.retry_after_s)
+        # The request id travels as state.
+        arguments = (type(self), self.message, self.hint, self.context, self.issues, self.retry_after_s)
+        return _rebuild, arguments, {"request_id": self.request_id}
 
 
 def _rebuild(

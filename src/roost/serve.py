@@ -62,13 +62,19 @@ def servable_kind(candidate: object) -> tuple[ServableKind, str | None]:
     """What kind of servable a class is, and the capability of an inference model.
 
     Raises:
-        InvalidServable: when the class carries neither mark.
+        InvalidServable: when the class carries neither mark, or is an abstract inference model.
     """
     cls = servable_class(candidate)
     if getattr(cls, INGRESS_ATTRIBUTE, None) is not None:
         return "serve_app", None
     capability = getattr(cls, CAPABILITY_ATTRIBUTE, None)
     if isinstance(capability, str):
+        missing = sorted(getattr(cls, "__abstractmethods__", ()))
+        if missing:
+            raise InvalidServable(
+                f"{cls.__module__}.{cls.__qualname__} does not implement {', '.join(missing)}.",
+                hint="Derive a class that does, and pass that one.",
+            )
         return "inference_model", capability
     raise InvalidServable(
         f"{cls.__module__}.{cls.__qualname__} is neither a serve-app nor an inference model.",

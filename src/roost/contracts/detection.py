@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from numbers import Real
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -14,16 +16,28 @@ Score = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
 def _whole_pixels(value: Any) -> Any:
-    # The published clients read boxes as integers, models give floats.
-    return (
-        [round(number) if isinstance(number, float) else number for number in value]
-        if isinstance(value, list)
-        else value
-    )
+    # The published clients read boxes as integers; models give floats, NumPy's too.
+    return [_whole(number) for number in value] if isinstance(value, (list, tuple)) else value
+
+
+def _whole(number: Any) -> Any:
+    if not isinstance(number, Real):
+        return number
+    if not math.isfinite(number):
+        raise ValueError("a box must have finite numbers")
+    return round(float(number))
+
+
+def _nan_of_null(value: Any) -> Any:
+    # JSON has no NaN: a score that is not a number is written, and read back, as null.
+    return math.nan if value is None else value
 
 
 Box = Annotated[list[int], BeforeValidator(_whole_pixels), Field(min_length=4, max_length=4)]
 """`[x1, y1, x2, y2]` in pixels of the image, rounded, with x2 ≥ x1 and y2 ≥ y1."""
+
+ModelScore = Annotated[float, BeforeValidator(_nan_of_null)]
+"""A score as the model gave it; null on the wire when it is not finite."""
 
 
 class DetectionParameters(InferenceRequest):
@@ -55,7 +69,7 @@ class DetectionOutput(Wire):
     """The objects found, best first. All lists have one entry an object."""
 
     boxes: list[Box]
-    scores: list[float]
+    scores: list[ModelScore]
     classes: list[str]
     masks: list[CompressedRLE] | None = None
 
