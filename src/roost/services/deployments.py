@@ -143,7 +143,7 @@ class Deployments:
         return target_of(key, ready, config=config, num_replicas=num_replicas, settings=self._settings)
 
     def _check_feasible(self, row: DeploymentRow | None, target: Target) -> None:
-        """Asks Ray for its nodes only when there is something to place; while it is out of reach, that waits."""
+        """Asks Ray for its nodes only when there is something to place; that waits while Ray is away."""
         if row is not None and row.present and not restarts_replicas(row.application, target.application):
             return
         nodes = self._engine.find_nodes()

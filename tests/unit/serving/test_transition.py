@@ -1,0 +1,289 @@
+"""One deployment's next step."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from roost.serving.observed import ObservedApp, ObservedReplica
+from roost.serving.transition import Moved, State, Wanted, move
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+V1: dict[str, Any] = {"name": "a", "args": {"bundle": 1}, "deployments": [{"name": "App", "num_replicas": 1}]}
+V2: dict[str, Any] = {**V1, "args": {"bundle": 2}}
+V1_TWICE: dict[str, Any] = {**V1, "deployments": [{"name": "App", "num_replicas": 2}]}
+
+OLD = ObservedReplica("old", "RUNNING")
+NEW = ObservedReplica("new", "RUNNING")
+OUTDATED = replace(OLD, outdated=True)
+
+RECORDED = State(
+    step="apply",
+    failures=0,
+    retry_at=None,
+    restarts=0,
+    phase="not_started",
+    message="",
+    ray_status="NOT_STARTED",
+    replicas=(),
+    replaced_bundle_fingerprint="",
+    observed_generation=0,
+)
+RUNS = replace(RECORDED, phase="running", ray_status="RUNNING", replicas=(OLD,), observed_generation=1)
+
+
+def want(
+    application: dict[str, Any] = V1, *, generation: int = 1, present: bool = True, replicas: int = 1
+) -> Wanted:
+    return Wanted(
+        key="f/s/r",
+        app_name="a",
+        generation=generation,
+        present=present,
+        application=application,
+        num_replicas=replicas,
+    )
+
+
+def seen(
+    status: str,
+    config: dict[str, Any] | None,
+    *replicas: ObservedReplica,
+    deployment: str = "",
+    target: int | None = 1,
+    message: str = "",
+) -> ObservedApp:
+    return ObservedApp(
+        status=status,
+        message=message,
+        config=config,
+        statuses=(deployment,) if deployment else (),
+        target=target if deployment else None,
+        replicas=replicas,
+    )
+
+
+def step(wanted: Wanted, state: State, app: ObservedApp | None, now: datetime = NOW) -> Moved:
+    return move(wanted, state, app, app.config if app else None, now)
+
+
+class TestFirstDeploy:
+    def test_recorded_and_unknown_to_ray(self) -> None:
+        assert step(want(), RECORDED, None) == Moved(RECORDED, V1)
+
+    def test_ray_builds_it(self) -> None:
+        moved = step(want(), RECORDED, seen("DEPLOYING", V1))
+        assert moved.application == V1
+        assert moved.state == replace(
+            RECORDED, phase="deploying", ray_status="DEPLOYING", observed_generation=1
+        )
+
+    def test_it_waits_for_room(self) -> None:
+        starting = ObservedReplica("r", "STARTING")
+        app = seen("DEPLOYING", V1, starting, deployment="UPDATING", message="waits for 1 GPU")
+        state = step(want(), RECORDED, app).state
+        assert (state.phase, state.message, state.replicas) == ("deploying", "waits for 1 GPU", (starting,))
+
+    def test_it_runs(self) -> None:
+        state = step(want(), RECORDED, seen("RUNNING", V1, OLD, deployment="HEALTHY")).state
+        assert state == RUNS
+
+    def test_nothing_changes_after_that(self) -> None:
+        app = seen("RUNNING", V1, OLD, deployment="HEALTHY")
+        assert step(want(), RUNS, app) == Moved(RUNS, V1)
+
+    def test_the_flash_of_anothers_put_changes_only_rays_own_status(self) -> None:
+        app = seen("DEPLOYING", V1, OLD, deployment="HEALTHY")
+        assert step(want(), RUNS, app).state == replace(RUNS, ray_status="DEPLOYING")
+
+    def test_its_only_replica_died(self) -> None:
+        state = step(want(), RUNS, seen("RUNNING", V1, deployment="HEALTHY")).state
+        assert state.phase == "deploying"
+
+    def test_scaled_to_zero(self) -> None:
+        state = step(want(), RUNS, seen("RUNNING", V1, deployment="HEALTHY", target=0)).state
+        assert state.phase == "paused"
+
+
+class TestFailedStart:
+    FAILED = seen("DEPLOY_FAILED", V1, deployment="DEPLOY_FAILED", message="ValueError: x")
+
+    def test_three_starts_with_growing_pauses(self) -> None:
+        state = replace(RECORDED, phase="deploying", observed_generation=1)
+        now = NOW
+        story = []
+        for _ in range(3):
+            moved = step(want(), state, self.FAILED, now)
+            story.append((moved.state.phase, moved.state.step, moved.state.failures, moved.state.message))
+            if moved.state.phase == "failed":
+                break
+            assert moved.application is None
+            assert moved.state.retry_at is not None
+            early = step(want(), moved.state, None, moved.state.retry_at - timedelta(milliseconds=1))
+            assert early.application is None
+            now = moved.state.retry_at
+            again = step(want(), moved.state, None, now)
+            assert again.application == V1
+            assert (again.state.step, again.state.retry_at) == ("apply", None)
+            state = again.state
+        assert story == [
+            ("deploying", "clear", 1, "Start 1 of 3 failed, the next follows in 1 s. ValueError: x"),
+            ("deploying", "clear", 2, "Start 2 of 3 failed, the next follows in 2 s. ValueError: x"),
+            ("failed", "apply", 3, "ValueError: x"),
+        ]
+
+    def test_it_stays_out_until_ray_has_forgotten_it(self) -> None:
+        clearing = replace(RECORDED, step="clear", phase="deploying", failures=1, retry_at=NOW)
+        moved = step(want(), clearing, seen("DELETING", None), NOW + timedelta(minutes=1))
+        assert moved.application is None
+        assert (moved.state.step, moved.state.phase) == ("clear", "deploying")
+
+    def test_a_failure_is_counted_once(self) -> None:
+        failed = replace(
+            RECORDED,
+            phase="failed",
+            failures=3,
+            message="ValueError: x",
+            ray_status="DEPLOY_FAILED",
+            observed_generation=1,
+        )
+        assert step(want(), failed, self.FAILED) == Moved(failed, V1)
+
+    def test_a_failure_of_the_version_before_is_cleared_first(self) -> None:
+        recorded = replace(RECORDED, phase="deploying", observed_generation=1)
+        moved = step(want(V2, generation=2), recorded, self.FAILED)
+        assert moved.application is None
+        assert (moved.state.step, moved.state.phase, moved.state.failures) == ("clear", "deploying", 0)
+        assert moved.state.observed_generation == 1
+        after = step(want(V2, generation=2), moved.state, None)
+        assert (after.application, after.state.step) == (V2, "apply")
+
+    def test_a_success_forgets_the_failures(self) -> None:
+        trying = replace(RECORDED, phase="deploying", failures=2, message="Start 2 of 3 failed.")
+        state = step(want(), trying, seen("RUNNING", V1, OLD, deployment="HEALTHY")).state
+        assert (state.phase, state.failures, state.message) == ("running", 0, "")
+
+    def test_a_failure_without_a_word(self) -> None:
+        app = seen("DEPLOY_FAILED", V1, deployment="DEPLOY_FAILED")
+        state = step(want(), replace(RECORDED, failures=2), app).state
+        assert state.message == "Ray gave no reason; the replica's log may have it."
+
+
+class TestUpdate:
+    WANTED = want(V2, generation=2)
+    BEFORE = replace(RUNS, phase="deploying", replaced_bundle_fingerprint="b1")
+
+    def test_the_older_version_is_not_taken_for_the_wanted_one(self) -> None:
+        moved = step(self.WANTED, self.BEFORE, seen("RUNNING", V1, OLD, deployment="HEALTHY"))
+        assert moved.application == V2
+        assert moved.state == replace(self.BEFORE, replicas=(OUTDATED,))
+
+    def test_to_the_end(self) -> None:
+        building = replace(self.BEFORE, replicas=(OUTDATED,))
+        state = step(self.WANTED, building, seen("DEPLOYING", V2)).state
+        assert (state.phase, state.replicas) == ("deploying", (OUTDATED,))
+
+        starting = ObservedReplica("new", "STARTING")
+        state = step(self.WANTED, state, seen("DEPLOYING", V2, OLD, starting, deployment="UPDATING")).state
+        assert (state.phase, state.observed_generation) == ("deploying", 2)
+
+        stopping = replace(OLD, state="STOPPING")
+        state = step(self.WANTED, state, seen("DEPLOYING", V2, stopping, NEW, deployment="UPDATING")).state
+        assert state.phase == "running"
+        assert state.message == "The replicas of the version before finish their last requests."
+        assert state.replaced_bundle_fingerprint == "b1"
+
+        state = step(self.WANTED, state, seen("RUNNING", V2, NEW, deployment="HEALTHY")).state
+        assert (state.phase, state.message, state.replaced_bundle_fingerprint) == ("running", "", "")
+        assert state.replicas == (NEW,)
+
+    def test_a_failed_update_is_retried_beside_the_old_replicas_and_never_removed(self) -> None:
+        failed = seen("DEPLOY_FAILED", V2, OLD, deployment="DEPLOY_FAILED", message="ValueError: x")
+        state = replace(self.BEFORE, replicas=(OUTDATED,))
+        moved = step(self.WANTED, state, failed)
+        assert moved.application == V2
+        assert (moved.state.phase, moved.state.step, moved.state.failures) == ("deploying", "apply", 1)
+        assert moved.state.retry_at == NOW + timedelta(seconds=1)
+        assert step(self.WANTED, moved.state, failed) == moved
+
+        again = step(self.WANTED, moved.state, failed, NOW + timedelta(seconds=1))
+        assert again.application == {**V2, "args": {"bundle": 2, "restarts": 1}}
+        assert (again.state.restarts, again.state.retry_at, again.state.failures) == (1, None, 1)
+
+        last = step(
+            self.WANTED,
+            replace(again.state, failures=2),
+            seen(
+                "DEPLOY_FAILED", again.application, OLD, deployment="DEPLOY_FAILED", message="ValueError: x"
+            ),
+        )
+        assert last.application == again.application
+        assert last.state.phase == "failed"
+        assert last.state.message == "The replicas of the version before go on serving. ValueError: x"
+        assert last.state.replicas == (OUTDATED,)
+
+    def test_back_to_the_version_before_after_a_failed_update(self) -> None:
+        failed = replace(self.BEFORE, phase="deploying", replicas=(OUTDATED,), observed_generation=2)
+        app = seen("DEPLOY_FAILED", V2, OLD, deployment="DEPLOY_FAILED")
+        moved = step(want(V1, generation=3), failed, app)
+        assert moved.application == V1
+        assert moved.state.step == "apply"
+        state = step(
+            want(V1, generation=3), moved.state, seen("RUNNING", V1, OLD, deployment="HEALTHY")
+        ).state
+        assert (state.phase, state.replicas, state.observed_generation) == ("running", (OLD,), 3)
+
+    def test_scaling_up_waits_for_all_and_replaces_none(self) -> None:
+        wanted = want(V1_TWICE, generation=2, replicas=2)
+        moved = step(wanted, RUNS, seen("RUNNING", V1, OLD, deployment="HEALTHY"))
+        assert (moved.application, moved.state.replicas) == (V1_TWICE, (OLD,))
+        # Right after the PUT Ray still shows the target from before it.
+        state = step(wanted, moved.state, seen("DEPLOYING", V1_TWICE, OLD, deployment="HEALTHY")).state
+        assert state.phase == "deploying"
+        app = seen("DEPLOYING", V1_TWICE, OLD, deployment="UPSCALING", target=2)
+        assert step(wanted, state, app).state.phase == "deploying"
+        app = seen("RUNNING", V1_TWICE, OLD, NEW, deployment="HEALTHY", target=2)
+        assert step(wanted, state, app).state.phase == "running"
+
+
+class TestLeaving:
+    def test_left_out_until_gone(self) -> None:
+        wanted = want(generation=2, present=False)
+        deleting = replace(RUNS, phase="deleting")
+        moved = step(wanted, deleting, seen("RUNNING", V1, OLD, deployment="HEALTHY"))
+        assert moved == Moved(deleting, None)
+        moved = step(wanted, deleting, seen("DELETING", None, replace(OLD, state="STOPPING")))
+        assert (moved.application, moved.state.phase, moved.state.observed_generation) == (
+            None,
+            "deleting",
+            1,
+        )
+        moved = step(wanted, moved.state, None)
+        assert moved.application is None
+        assert moved.state == replace(RECORDED, phase="not_deployed", observed_generation=2)
+
+    def test_a_failed_one_can_be_undeployed(self) -> None:
+        failed = replace(RECORDED, phase="failed", failures=3, message="x", restarts=2)
+        state = step(want(generation=2, present=False), failed, None).state
+        assert state == replace(RECORDED, phase="not_deployed", observed_generation=2)
+
+    def test_deployed_again_while_on_its_way_out(self) -> None:
+        moved = step(want(generation=3), RECORDED, seen("DELETING", None, replace(OLD, state="STOPPING")))
+        assert moved.application == V1
+        assert moved.state.phase == "deploying"
+
+
+def test_a_ray_that_lost_it_is_filled_again() -> None:
+    moved = step(want(), RUNS, None)
+    assert moved.application == V1
+    assert moved.state == replace(
+        RECORDED,
+        phase="deploying",
+        message="Ray no longer had this application; it is started again.",
+        observed_generation=1,
+    )
+
+
+def test_unhealthy_says_why() -> None:
+    app = seen("UNHEALTHY", V1, OLD, deployment="UNHEALTHY", message="health check timed out")
+    state = step(want(), RUNS, app).state
+    assert (state.phase, state.message) == ("unhealthy", "health check timed out")
