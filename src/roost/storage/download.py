@@ -5,10 +5,18 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from roost.errors import ArtifactNotFound, BadRequest, CorruptArtifact, InvalidWeights, Unavailable
+from roost.errors import (
+    ArtifactNotFound,
+    BadRequest,
+    CorruptArtifact,
+    InvalidWeights,
+    RoostError,
+    Unavailable,
+)
 from roost.storage.artifacts import ArtifactStore, check_name, sha256
 from roost.storage.local_tree import partial_sibling, publish, remove_tree, seal
 from roost.storage.manifest import Manifest
@@ -34,17 +42,31 @@ def download_tree(
         raise BadRequest(
             f"download target {str(target)!r} exists already.", hint="Remove it, or name another directory."
         )
-    target.parent.mkdir(parents=True, exist_ok=True)
-    _check_room(manifest, target.parent)
     partial = partial_sibling(target)
-    try:
-        _write_tree(manifest, artifacts, partial, Meter(manifest.size_bytes, progress), workers)
-        seal(partial, flush_files=False)
-        publish(partial, target)
-    except BaseException:
-        remove_tree(partial)
-        raise
+    with _disk_errors(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _check_room(manifest, target.parent)
+        try:
+            _write_tree(manifest, artifacts, partial, Meter(manifest.size_bytes, progress), workers)
+            seal(partial, flush_files=False)
+            publish(partial, target)
+        except BaseException:
+            remove_tree(partial)
+            raise
     return manifest
+
+
+@contextmanager
+def _disk_errors(target: Path) -> Iterator[None]:
+    try:
+        yield
+    except RoostError:
+        raise  # some of them are OSErrors too
+    except OSError as error:
+        raise Unavailable(
+            f"{str(target)!r} cannot be written: {error.strerror}.",
+            hint="Free some space, or set ROOST_CACHE_DIR to a directory that can be written.",
+        ) from error
 
 
 def _fetch_manifest(digest: str, artifacts: ArtifactStore) -> Manifest:

@@ -79,7 +79,7 @@ class NodeCache:
         sizes = {entry: entry.size_bytes() for entry in entries}
         total = sum(sizes.values())
         for entry in entries:
-            if total > bound and _remove_unused(entry):
+            if total > bound and sizes[entry] and _remove_unused(entry):
                 total -= sizes[entry]
 
 
@@ -134,5 +134,6 @@ def _unpack(data: bytes, tree: Path, unpack: Callable[[bytes, Path], None]) -> N
 def _remove_unused(entry: CacheEntry) -> bool:
     with try_exclusive(entry.write_lock) as writing, try_exclusive(entry.use_lock) as using:
         if writing and using:
-            remove_tree(entry.path)
+            entry.path.rename(partial_sibling(entry.path))
+            entry.remove_leftovers()
         return writing and using

@@ -109,9 +109,10 @@ def _manifest(scan: TreeScan, chunks: list[Chunk]) -> Manifest:
         by_path[piece.path].append(chunk)
     files = [
         FileEntry(path=path, size=file.size, executable=file.executable, chunks=by_path[path])
-        for path, file in scan.files.items()
+        for path, file in sorted(scan.files.items())
     ]
-    manifest = Manifest(files=files, links=scan.links, directories=scan.directories)
+    links = sorted(scan.links, key=lambda link: link.path)
+    manifest = Manifest(files=files, links=links, directories=sorted(scan.directories))
     check_manifest(manifest)
     return manifest
 
