@@ -8,10 +8,10 @@ from typing import Any
 
 from ray import serve
 
-from roost.asgi.request_id import REQUEST_ID_HEADER
-from roost.asgi.types import ASGIApp, Message, Receive, Scope, Send, find_header
+from roost.asgi.types import ASGIApp
 from roost.contracts.replica import ReplicaSpec
 from roost.replica import runtime
+from roost.replica.id_echo import WithoutEchoedId
 
 DEPLOYMENT_NAME = "App"
 
@@ -41,7 +41,7 @@ class Replica:
         _log_with_ray()
         replica = await runtime.start(self._spec)
         self._check = replica.check_health
-        return _without_echo(replica.app)
+        return WithoutEchoedId(replica.app)
 
     async def check_health(self) -> None:
         """Called by Ray every few seconds; raising means that this replica is to be replaced."""
@@ -55,23 +55,3 @@ def _log_with_ray() -> None:
     for handler in logging.getLogger("ray.serve").handlers:
         log.addHandler(handler)
     log.setLevel(logging.INFO)
-
-
-def _without_echo(app: ASGIApp) -> ASGIApp:
-    """`app` without the request id header that Ray's server adds to each response by itself."""
-
-    async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await app(scope, receive, send)
-            return
-        echoed = (REQUEST_ID_HEADER, find_header(scope, REQUEST_ID_HEADER))
-
-        def without_echo(message: Message) -> Awaitable[None]:
-            if message["type"] == "http.response.start":
-                headers = [header for header in message["headers"] if header != echoed]
-                message = {**message, "headers": headers}
-            return send(message)
-
-        await app(scope, receive, without_echo)
-
-    return wrapped

@@ -61,8 +61,9 @@ def _fetch(spec: ReplicaSpec) -> tuple[Path, Path | None]:
     with starting(f"Opening the storage {spec.storage_url!r}"):
         artifacts = StoredArtifacts(ObjectStore.open(spec.storage_url))
         cache = NodeCache(Path(spec.cache_dir) if spec.cache_dir else default_cache_dir())
+    fingerprint = spec.servable.bundle_fingerprint
     with starting("Fetching the bundle"):
-        bundle = cache.bundle(spec.servable.bundle_fingerprint, artifacts, unpack)
+        bundle = cache.bundle(fingerprint, artifacts, lambda data, target: unpack(data, fingerprint, target))
     if spec.weights_digest is None:
         return bundle, None
     with starting("Fetching the weights"):
