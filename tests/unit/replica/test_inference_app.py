@@ -40,7 +40,7 @@ def png(width: int = 8, height: int = 6) -> bytes:
     return stream.getvalue()
 
 
-def request_body(image: bytes | str | None = None, **fields: Any) -> bytes:
+def request_body(image: bytes | str | None = None, **fields: object) -> bytes:
     source = image if isinstance(image, str) else base64.b64encode(image or png()).decode()
     return json.dumps({"model": "fam/suf", "image": source, **fields}).encode()
 
@@ -130,7 +130,7 @@ def test_answers_in_the_envelope(call: Any) -> None:
 
 @pytest.mark.parametrize("field", ["boxThreshold", "box_threshold"])
 def test_reads_camel_and_snake_case(call: Any, field: str) -> None:
-    answer = serve(SizeModel, lambda app, _: call(app, "POST", URL, request_body(**{field: 0.125})))
+    answer = serve(SizeModel, lambda app, _: call(app, "POST", URL, request_body(None, **{field: 0.125})))
     assert answer.json["data"]["scores"] == [0.125]
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
@@ -43,13 +44,11 @@ def test_survives_work_that_asks_the_process_to_exit(thread: ModelThread) -> Non
 def test_all_work_runs_in_one_thread_in_order(thread: ModelThread) -> None:
     ran: list[tuple[int, int]] = []
 
+    def note(number: int) -> None:
+        ran.append((number, threading.get_ident()))
+
     async def ask() -> None:
-        await asyncio.gather(
-            *(
-                thread.run(lambda number=number: ran.append((number, threading.get_ident())))
-                for number in range(20)
-            )
-        )
+        await asyncio.gather(*(thread.run(partial(note, number)) for number in range(20)))
 
     asyncio.run(ask())
     assert [number for number, _ in ran] == list(range(20))
