@@ -45,12 +45,15 @@ def _read_regular(path: Path, source: str, policy: MediaPolicy) -> bytes:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         raise _missing(source) from error
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise _missing(source)
         policy.check_size(status.st_size, f"image {source[:64]!r}")
-        data = file.read(policy.max_bytes + 1 if policy.max_bytes else -1)
+        with open(descriptor, "rb", closefd=False) as file:
+            data = file.read(policy.max_bytes + 1 if policy.max_bytes else -1)
+    finally:
+        os.close(descriptor)
     policy.check_size(len(data), f"image {source[:64]!r}")
     return data
 
