@@ -1,0 +1,143 @@
+"""A Ray in memory, and a reconciler on it that is stepped by hand."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from roost.contracts.deployment import Deployment, DeployRequest
+from roost.errors import EngineUnavailable, InternalError
+from roost.keys import DeploymentKey, ModelKey
+from roost.reconcile.deployments import Reconciler
+from roost.records.database import Database
+from roost.records.tables import METADATA
+from roost.services.changes import Changes
+from roost.services.deployments import Deployments
+from roost.services.engine_view import EngineView
+from roost.services.models import Models
+from roost.serving.plan import IngressOptions
+from roost.serving.settings import ServeSettings
+from roost.testing.fake_clock import FakeClock
+from roost.testing.memory_store import MemoryStore
+from roost.testing.ready_models import save_ready_model
+
+
+GENERIC = "Failed to update the deployments ['App']."
+
+
+class Ray:
+    """Holds applications as Ray Serve does; a test sets what becomes of them.
+
+    Attributes:
+        apps: Per name what `GET` shows of it.
+        puts: All bodies that were PUT.
+        refuses: Names whose application is refused.
+        away: Whether Ray does not answer.
+    """
+
+    def __init__(self) -> None:
+        self.apps: dict[str, dict[str, Any]] = {}
+        self.puts: list[dict[str, Any]] = []
+        self.gets = 0
+        self.refuses: set[str] = set()
+        self.away = False
+        self._replicas = 0
+
+    def get(self) -> dict[str, Any]:
+        if self.away:
+            raise EngineUnavailable("Ray does not answer at 'http://ray'.")
+        self.gets += 1
+        return {"applications": copy.deepcopy(self.apps), "http_options": None, "target_capacity": None}
+
+    def put(self, body: dict[str, Any]) -> None:
+        if self.away:
+            raise EngineUnavailable("Ray does not answer at 'http://ray'.")
+        named = {app["name"]: app for app in body["applications"]}
+        refused = self.refuses & named.keys()
+        if refused:
+            raise InternalError(f"Ray refused: {min(refused)} is odd.")
+        self.puts.append(copy.deepcopy(body))
+        for name, app in named.items():
+            shown = self.apps.setdefault(name, {"deployments": {}})
+            if shown.get("deployed_app_config") != app:
+                shown.update(deployed_app_config=app, status="DEPLOYING", message="")
+        for name, shown in self.apps.items():
+            if name not in named and shown.get("deployed_app_config") is not None:
+                shown.update(deployed_app_config=None, status="DELETING", deployments={})
+
+    def run(self, name: str) -> None:
+        """All replicas of `name` are new, and up."""
+        count = self.apps[name]["deployed_app_config"]["deployments"][0]["num_replicas"]
+        self._replicas += count
+        replicas = [{"replica_id": f"r{self._replicas - n}", "state": "RUNNING"} for n in range(count)]
+        part = {"status": "HEALTHY", "message": "", "target_num_replicas": count, "replicas": replicas}
+        self.apps[name].update(status="RUNNING", message="", deployments={"App": part})
+
+    def fail(self, name: str, message: str) -> None:
+        """`name` did not start; replicas that ran before go on."""
+        old = self.apps[name]["deployments"].get("App", {}).get("replicas", [])
+        part = {"status": "DEPLOY_FAILED", "message": message, "target_num_replicas": 1, "replicas": old}
+        self.apps[name].update(status="DEPLOY_FAILED", message=GENERIC, deployments={"App": part})
+
+    def forget(self, name: str) -> None:
+        """The deletion of `name` is done."""
+        del self.apps[name]
+
+
+class House:
+    """The services and the reconciler over one database and one Ray."""
+
+    def __init__(self, db: Database) -> None:
+        self.db = db
+        self.ray = Ray()
+        self.clock = FakeClock()
+        self.changes = Changes()
+        self.wakes = 0
+        self.view = EngineView(lambda: [], lambda name, tail: f"{name} {tail}")
+        self.view.find_nodes = lambda: None  # type: ignore[method-assign]
+        settings = ServeSettings(serve_url="http://serve", storage_url="file:///s")
+        models = Models(db, MemoryStore(), self.clock)
+        self.deployments = Deployments(
+            db, models, self.view, settings, self.changes, self.clock, wake=self._woken
+        )
+        self.reconciler = self.another_reconciler("first")
+
+    def another_reconciler(self, holder: str) -> Reconciler:
+        return Reconciler(
+            self.db,
+            self.ray,
+            self.view,
+            self.changes,
+            self.clock,
+            holder=holder,
+            ingress=IngressOptions(http_options={"port": 1}),
+            monotonic=lambda: self.clock.now().timestamp(),
+        )
+
+    def deploy(self, run_name: str = "r", **request: Any) -> Deployment:
+        key = ModelKey("f", "s", run_name)
+        save_ready_model(self.db, key, bundle=request.pop("bundle", "b" * 64))
+        request.setdefault("name", run_name)
+        return self.deployments.deploy(key, DeployRequest(**request))
+
+    def show(self, run_name: str = "r") -> Deployment:
+        return self.deployments.get(DeploymentKey("f", "s", run_name))
+
+    def cycle(self, after_s: float = 0.0) -> float:
+        self.clock.advance(after_s)
+        return self.reconciler.cycle()
+
+    def _woken(self) -> None:
+        self.wakes += 1
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[House]:
+    db = Database(f"sqlite:///{tmp_path}/roost.db")
+    METADATA.create_all(db.engine)
+    yield House(db)
+    db.close()

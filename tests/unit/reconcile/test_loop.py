@@ -1,0 +1,66 @@
+"""The thread that runs rounds."""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+import pytest
+
+from roost.reconcile.loop import Loop
+
+LONG_S = 60.0
+
+
+def test_a_wake_begins_a_round_at_once() -> None:
+    rounds: list[int] = []
+    ran = threading.Semaphore(0)
+
+    def cycle() -> float:
+        rounds.append(len(rounds))
+        ran.release()
+        return LONG_S
+
+    loop = Loop(cycle, name="test", settle_s=0)
+    loop.start()
+    assert ran.acquire(timeout=LONG_S)
+    loop.wake()
+    assert ran.acquire(timeout=LONG_S)
+    assert loop.stop(LONG_S)
+    assert rounds == [0, 1]
+
+
+def test_a_wake_during_a_round_is_not_lost() -> None:
+    ran = threading.Semaphore(0)
+    loop: Loop
+
+    def cycle() -> float:
+        if ran._value == 0:
+            loop.wake()
+        ran.release()
+        return LONG_S
+
+    loop = Loop(cycle, name="test", settle_s=0)
+    loop.start()
+    assert ran.acquire(timeout=LONG_S)
+    assert ran.acquire(timeout=LONG_S)
+    assert loop.stop(LONG_S)
+
+
+def test_a_round_that_raises_does_not_end_the_loop(caplog: pytest.LogCaptureFixture) -> None:
+    ran = threading.Semaphore(0)
+
+    def cycle() -> float:
+        ran.release()
+        raise ValueError("first")
+
+    loop = Loop(cycle, name="test", settle_s=0, retry_s=0)
+    with caplog.at_level(logging.CRITICAL):
+        loop.start()
+        assert ran.acquire(timeout=LONG_S)
+        assert ran.acquire(timeout=LONG_S)
+        assert loop.stop(LONG_S)
+
+
+def test_stopping_what_never_ran() -> None:
+    assert Loop(lambda: LONG_S, name="test").stop()
