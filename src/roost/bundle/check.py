@@ -58,6 +58,7 @@ def _answer(bundle: Bundle, folder: Path, timeout_s: float) -> dict[str, Any]:
     order = {
         "bundle": str(folder / "bundle"),
         "path": installed_path(),
+        "prefix": sys.prefix,
         "roost": str(_PROBE.parents[1]),
         "class_path": bundle.class_path,
         "timeout_s": timeout_s,

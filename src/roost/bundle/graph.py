@@ -29,6 +29,7 @@ class Graph:
         self.locator = Locator(root)
         self._installed = Installed()
         self._seen: dict[str, bool] = {}
+        self._standard: set[str] = set(sys.builtin_module_names)
         self._waiting: list[tuple[Found, bool]] = []
 
     def add_module(self, name: str, *, wanted_by: str, required: bool = True) -> None:
@@ -141,16 +142,21 @@ class Graph:
         )
 
     def _is_standard(self, top: str, wanted_by: str) -> bool:
+        if top in self._standard:
+            return True
         if top not in sys.stdlib_module_names and top not in _RESERVED:
             return False
-        found = None if top in sys.builtin_module_names else self.locator.find_on_path(top)
+        found = self.locator.find_on_path(top)
         file = found.file if found is not None else None
         if file is not None and not is_standard_file(file) and not self.is_installed(file):
             raise InvalidServable(
                 f"{wanted_by} needs {top!r}, but {str(file)!r} hides the worker's module of that name.",
                 hint="Rename the file.",
             )
-        return top in sys.stdlib_module_names
+        if top in _RESERVED:
+            return False
+        self._standard.add(top)
+        return True
 
     def _refuse_shadowed(self) -> None:
         """Refuse a module file beside a package of the same name: one would hide the other."""

@@ -51,7 +51,7 @@ class Installed:
 
     def __init__(self) -> None:
         self._dirs = sorted({*_site_dirs(), *installed_path()}, key=len, reverse=True)
-        self._records: dict[str, list[tuple[metadata.Distribution, str]]] = {}
+        self._indexes: dict[str, _Index] = {}
 
     def find_owner(self, file: Path) -> Owner | None:
         """The distribution that installed `file`; None for the user's own files.
@@ -62,23 +62,28 @@ class Installed:
         if directory is None:
             return None
         relative = file.relative_to(directory).as_posix()
-        records = self._read_records(directory)
-        for distribution, record in records:
-            if f"\n{relative}," in record:
-                return _owner(distribution)
-        top = relative.partition("/")[0].removesuffix(".py")
-        for distribution, record in records:
-            if not record and top in _unrecorded_names(distribution):
-                return _owner(distribution)
-        return None
+        if directory not in self._indexes:
+            self._indexes[directory] = _Index(directory)
+        return self._indexes[directory].find_owner(relative)
 
-    def _read_records(self, directory: str) -> list[tuple[metadata.Distribution, str]]:
-        if directory not in self._records:
-            self._records[directory] = [
-                (distribution, _record(distribution))
-                for distribution in metadata.distributions(path=[directory])
-            ]
-        return self._records[directory]
+
+class _Index:
+    """Who installed what in one folder."""
+
+    def __init__(self, directory: str) -> None:
+        self._by_file: dict[str, metadata.Distribution] = {}
+        self._by_name: dict[str, metadata.Distribution] = {}
+        for distribution in metadata.distributions(path=[directory]):
+            record = distribution.read_text("RECORD")
+            for line in (record or "").splitlines():
+                self._by_file[line.partition(",")[0]] = distribution
+            if not record:
+                self._by_name.update(dict.fromkeys(_unrecorded_names(distribution), distribution))
+
+    def find_owner(self, relative: str) -> Owner | None:
+        top = relative.partition("/")[0].removesuffix(".py")
+        distribution = self._by_file.get(relative) or self._by_name.get(top)
+        return _owner(distribution) if distribution is not None else None
 
 
 def _site_dirs() -> set[str]:
@@ -92,11 +97,6 @@ def _site_dirs() -> set[str]:
 
 def _is_below(path: str, roots: set[str]) -> bool:
     return any(path == root or path.startswith(root.rstrip(os.sep) + os.sep) for root in roots)
-
-
-def _record(distribution: metadata.Distribution) -> str:
-    text = distribution.read_text("RECORD")
-    return f"\n{text}" if text else ""
 
 
 def _unrecorded_names(distribution: metadata.Distribution) -> set[str]:

@@ -117,7 +117,9 @@ def _origin(name: str, file: Path, *, is_package: bool) -> Origin:
     parts = name.split(".")
     tail = [*parts, "__init__"] if is_package else parts
     locations = (str(file.parent),) if is_package else None
-    matches = list(file.with_suffix("").parts[-len(tail) :]) == tail
+    # A compiled module has more than one suffix.
+    found = [*file.parent.parts, file.name.partition(".")[0]]
+    matches = found[-len(tail) :] == tail
     if not matches and len(tail) > 1:
         raise InvalidServable(
             f"module {name!r} was loaded from {str(file)!r}, which no import of that name finds.",

@@ -1,8 +1,9 @@
 """Imports a class as a worker would. Run as a script by `check`; never imported.
 
 Argument: a JSON object with `path` (put behind the standard library), `bundle` (put first), `roost`
-(the folder of our own package, the one thing of its parent folder to be seen), `class_path`,
-`timeout_s` and `answer`, the file the JSON answer is written to. Standard library only.
+(the folder of our own package, the one thing of its parent folder to be seen), `prefix` (of the
+worker's environment), `class_path`, `timeout_s` and `answer`, the file the JSON answer is written to.
+Standard library only.
 """
 
 from __future__ import annotations
@@ -73,6 +74,7 @@ def _error(error: BaseException, bundle: str) -> dict[str, Any]:
 def _main(order: dict[str, Any]) -> None:
     # Ends by itself should the process that started it be killed.
     signal.alarm(int(order["timeout_s"]) + 1)
+    sys.prefix = sys.exec_prefix = order["prefix"]
     sys.path[:] = [order["bundle"], *sys.path, *order["path"]]
     sys.meta_path.insert(0, _RoostFinder(order["roost"]))
     answer = json.dumps(_describe(order), default=str)

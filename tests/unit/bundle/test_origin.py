@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -113,3 +114,16 @@ def test_tracing_inside_the_checking_interpreter_is_refused(
     monkeypatch.setenv("ROOST_BUNDLE_CHECK", "1")
     with pytest.raises(InvalidServable, match=r"importing the module of 'App' saves a model"):
         trace(servable())
+
+
+def test_what_ray_has_wrapped_is_refused() -> None:
+    wrapped = type("Deployment", (), {"__module__": "ray.serve.deployment"})()
+    with pytest.raises(InvalidServable, match=r"is already wrapped by ray\.serve") as caught:
+        trace(wrapped)
+    assert caught.value.hint == "Use @roost.serve.ingress(app) on the plain class instead."
+
+
+def test_an_installed_compiled_class_ships_no_file() -> None:
+    traced = trace(importlib.import_module("pydantic_core._pydantic_core").SchemaValidator)
+    assert (traced.files, traced.pins) == ({}, [])
+    assert traced.class_path == "pydantic_core._pydantic_core:SchemaValidator"
