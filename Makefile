@@ -38,7 +38,7 @@ check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-cache
 	$(BIN)/python docs/generate.py --check
 
 bench: setup
@@ -55,7 +55,7 @@ format: setup
 lock:
 	$(BIN)/pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
-		pyproject.toml packs/detector/pyproject.toml --extra server --group dev --no-emit-package roost -o requirements/dev.txt
+		pyproject.toml packs/detector/pyproject.toml --extra server --extra weights --group dev --no-emit-package roost -o requirements/dev.txt
 
 clean:
 	rm -rf $(VENV) demo/out bench/.envs
