@@ -1,0 +1,248 @@
+"""The embedded Ray cluster of one home: at most one, bound to loopback, with a token of its own."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import sys
+import tempfile
+import uuid
+from collections.abc import Callable, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Final, Protocol
+
+from roost.engine.embedded.command import (
+    LOOPBACK,
+    log_dir,
+    object_store_size,
+    start_command,
+    start_environment,
+)
+from roost.engine.embedded.ports import claim_block
+from roost.engine.embedded.processes import core_processes, end_processes, find_processes, is_running
+from roost.engine.embedded.start import StartAttempt
+from roost.engine.embedded.state import ClusterState, boot_id, find_state, write_state
+from roost.engine.serve_api import ServeApi
+from roost.errors import EngineStartFailed, RoostError
+from roost.storage.node_cache import default_cache_dir
+
+_CORE_SIZE: Final = 3
+_FAST_GRACE_S: Final = 0.5
+_GRACE_S: Final = 3.0
+_RUN_DIR_PREFIX: Final = "roost-"
+
+
+class EventLike(Protocol):
+    """A `threading.Event`, as far as it is needed here."""
+
+    def is_set(self) -> bool:
+        """Whether it was set."""
+        ...
+
+
+class EmbeddedCluster:
+    """Starts, adopts and ends the Ray cluster of `home`. The caller holds the home's lock; not thread-safe.
+
+    Args:
+        home: The server's home; `ray/cluster.json` in it says how to find the cluster again.
+        num_cpus: CPUs Ray may give out; None for the machine's.
+        num_gpus: GPUs; None for what Ray finds.
+        timeout_s: Longest start.
+        environment: More variables for all processes of the cluster.
+
+    Attributes:
+        warnings: What was not right but did not stop the last start.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        *,
+        num_cpus: int | None = None,
+        num_gpus: int | None = None,
+        timeout_s: float = 120.0,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self.warnings: list[str] = []
+        self._dir = home.absolute() / "ray"
+        self._home = home.absolute()
+        self._num_cpus = num_cpus
+        self._num_gpus = num_gpus
+        self._timeout_s = timeout_s
+        self._environment = dict(environment or {})
+        self._state_file = self._dir / "cluster.json"
+        self._state: ClusterState | None = None
+
+    @property
+    def state(self) -> ClusterState:
+        """The cluster that was started or adopted; RuntimeError before that."""
+        if self._state is None:
+            raise RuntimeError("The embedded cluster is not started.")
+        return self._state
+
+    @property
+    def dashboard_url(self) -> str:
+        """Where its REST API answers."""
+        return f"http://{LOOPBACK}:{self.state.ports.dashboard}"
+
+    @property
+    def serve_url(self) -> str:
+        """Where its deployments answer. The same at every start of this home, while its ports are free."""
+        return f"http://{LOOPBACK}:{self.state.ports.serve}"
+
+    @property
+    def token(self) -> str:
+        """Its own token."""
+        return self.state.token
+
+    @property
+    def log_dir(self) -> Path:
+        """Folder of Ray's logs; goes when the cluster is stopped."""
+        return log_dir(self.state)
+
+    def start(
+        self,
+        should_abort: EventLike | Callable[[], bool] = lambda: False,
+        on_progress: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """Start Ray and Serve; returns when the first application can be PUT and its ingress is healthy.
+
+        What is left of an earlier cluster of this home is ended first. Nothing stays behind when this
+        raises, whatever it raises; the logs of a failure are kept in `ray/failed-start` of the home.
+
+        Raises:
+            EngineStartFailed: Ray ended, a part of it died, it took too long, or `should_abort` says so;
+                the message has the last lines of the log that tells why. Interrupting takes at most 2 s.
+        """
+        self.end_remains()
+        claim = claim_block(self._home)
+        try:
+            self._start(claim.block.base, _as_callable(should_abort), on_progress)
+        finally:
+            claim.release()
+
+    def adopt(self) -> bool:
+        """Take over the cluster a killed server left, when it serves and was made as this one would be.
+
+        Otherwise what is left of it is ended, and False returned.
+        """
+        state = find_state(self._state_file)
+        if state is not None and self._is_adoptable(state):
+            self._state = state
+            return True
+        self.end_remains()
+        return False
+
+    def alive(self) -> bool:
+        """Whether its control store, node and dashboard all live. Cheap; asks no network."""
+        state = self._state
+        return state is not None and state.phase == "ready" and all(is_running(core) for core in state.core)
+
+    def stop(self, *, fast: bool = False) -> None:
+        """End all its processes and remove its files; under 2 s when `fast`. Safe to call twice."""
+        self._end(fast=fast)
+
+    def end_remains(self) -> bool:
+        """End what is left of this home's cluster, whoever started it; whether there was anything alive."""
+        return self._end(fast=True)
+
+    def _start(self, base: int, should_abort: Callable[[], bool], on_progress: Callable[[str], None]) -> None:
+        state = ClusterState(
+            cluster_id=uuid.uuid4().hex,
+            token=secrets.token_hex(32),
+            boot_id=boot_id(),
+            run_dir=str(_short_dir()),
+            port_base=base,
+            phase="starting",
+            made_with=self._made_with(),
+        )
+        # Written before anything exists, so that a kill at any later moment leaves nothing unknown.
+        write_state(self._state_file, state)
+        self._state = state
+        try:
+            attempt = self._prepare(state)
+            attempt.run(should_abort, on_progress, timeout_s=self._timeout_s)
+            core = core_processes(find_processes(state.cluster_id))
+            if len(core) < _CORE_SIZE:
+                raise EngineStartFailed("A part of Ray died just after it started.")
+            self._state = state.ready(core)
+            write_state(self._state_file, self._state)
+        except BaseException:
+            self._end(fast=True)
+            raise
+
+    def _prepare(self, state: ClusterState) -> StartAttempt:
+        run_dir = Path(state.run_dir)
+        run_dir.mkdir(mode=0o700)
+        (run_dir / "h").mkdir()
+        store_bytes, warning = object_store_size()
+        self.warnings = [warning] if warning else []
+        return StartAttempt(
+            state,
+            command=start_command(
+                state, num_cpus=self._num_cpus, num_gpus=self._num_gpus, object_store_bytes=store_bytes
+            ),
+            environment=start_environment(
+                state, os.environ, self._environment, default_cache_dir() / "bytecode"
+            ),
+            kept_logs=self._dir / "failed-start",
+        )
+
+    def _end(self, *, fast: bool) -> bool:
+        state = find_state(self._state_file) or self._state
+        self._state = None
+        if state is None:
+            return False
+        found = 0
+        if state.boot_id == boot_id():
+            found = end_processes(state.cluster_id, grace_s=_FAST_GRACE_S if fast else _GRACE_S)
+        if Path(state.run_dir).name.startswith(_RUN_DIR_PREFIX):
+            shutil.rmtree(state.run_dir, ignore_errors=True)
+        self._state_file.unlink(missing_ok=True)
+        return found > 0
+
+    def _is_adoptable(self, state: ClusterState) -> bool:
+        complete = state.phase == "ready" and len(state.core) == _CORE_SIZE
+        if not complete or state.boot_id != boot_id() or state.made_with != self._made_with():
+            return False
+        if not all(is_running(core) for core in state.core):
+            return False
+        api = ServeApi(f"http://{LOOPBACK}:{state.ports.dashboard}", state.token, timeout_s=5.0)
+        try:
+            return bool(api.get().get("proxies"))
+        except RoostError:
+            return False
+        finally:
+            api.close()
+
+    def _made_with(self) -> dict[str, str]:
+        """What a running cluster cannot be changed to."""
+        return {
+            "python": sys.executable,
+            "ray": _version("ray"),
+            "roost": _version("roost"),
+            "num_cpus": str(self._num_cpus),
+            "num_gpus": str(self._num_gpus),
+            "environment": repr(sorted(self._environment.items())),
+        }
+
+
+def _short_dir() -> Path:
+    """A new folder's path; Ray's sockets in it must stay below 108 characters."""
+    base = Path(tempfile.gettempdir())
+    if len(str(base)) > 12:
+        base = Path("/tmp")  # noqa: S108 - the folder is made for the owner only, and must not exist
+    return base / f"{_RUN_DIR_PREFIX}{secrets.token_hex(4)}"
+
+
+def _version(distribution: str) -> str:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return ""
+
+
+def _as_callable(should_abort: EventLike | Callable[[], bool]) -> Callable[[], bool]:
+    return should_abort if callable(should_abort) else should_abort.is_set

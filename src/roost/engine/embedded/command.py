@@ -1,0 +1,178 @@
+"""The command and the environment of `ray start` for an embedded cluster."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Mapping
+from importlib.util import cache_from_source, find_spec
+from pathlib import Path
+from typing import Final
+
+import psutil
+
+from roost.engine.embedded.haproxy import write_wrapper
+from roost.engine.embedded.processes import MARK
+from roost.engine.embedded.state import ClusterState
+
+LOOPBACK: Final = "127.0.0.1"
+_MIB: Final = 1024**2
+_STORE_MIN: Final = 100 * _MIB
+_STORE_MAX: Final = 1024 * _MIB
+
+# They would make Ray join, or its tools ask, another cluster.
+_DROPPED: Final = (
+    "RAY_ADDRESS",
+    "RAY_API_SERVER_ADDRESS",
+    "RAY_AUTH_TOKEN_PATH",
+    "RAY_JOB_CONFIG_JSON_ENV_VAR",
+    "RAY_NAMESPACE",
+    "RAY_NODE_ID",
+    "RAY_RAYLET_PID",
+    "RAY_REDIS_ADDRESS",
+    "RAY_TMPDIR",
+)
+# The server's own settings hold keys and passwords; a replica needs none but these.
+_KEPT_OF_ROOST: Final = ("ROOST_CACHE_DIR", "ROOST_CACHE_MAX_GB", "ROOST_WORKER_PROVIDES")
+
+
+def start_command(
+    state: ClusterState, *, num_cpus: int | None, num_gpus: int | None, object_store_bytes: int
+) -> list[str]:
+    """The command line: `ray start --head`, run by this interpreter, with every port given."""
+    ports = state.ports
+    flags = {
+        "port": ports.gcs,
+        "dashboard-host": LOOPBACK,
+        "dashboard-port": ports.dashboard,
+        # Said explicitly, so that a dashboard that does not come up fails the start.
+        "include-dashboard": "true",
+        "node-ip-address": LOOPBACK,
+        "node-manager-port": ports.inner(0),
+        "object-manager-port": ports.inner(1),
+        "dashboard-agent-listen-port": ports.inner(2),
+        "dashboard-agent-grpc-port": ports.inner(3),
+        "runtime-env-agent-port": ports.inner(4),
+        "metrics-export-port": ports.inner(5),
+        "ray-client-server-port": ports.inner(6),
+        "min-worker-port": ports.workers[0],
+        "max-worker-port": ports.workers[1],
+        "temp-dir": ray_dir(state),
+        "include-log-monitor": "false",
+        "object-store-memory": object_store_bytes,
+        "num-cpus": num_cpus,
+        "num-gpus": num_gpus,
+    }
+    given = [f"--{name}={value}" for name, value in flags.items() if value is not None]
+    run = "from ray.scripts.scripts import main; main()"
+    return [
+        sys.executable,
+        "-c",
+        run,
+        "start",
+        "--head",
+        "--disable-usage-stats",
+        "--log-style=record",
+        *given,
+    ]
+
+
+def start_environment(
+    state: ClusterState, inherited: Mapping[str, str], added: Mapping[str, str], bytecode_dir: Path
+) -> dict[str, str]:
+    """The environment of all processes of the cluster. Writes the HAProxy wrapper into its run directory."""
+    kept = {
+        name: value
+        for name, value in inherited.items()
+        if name not in _DROPPED and (not name.startswith("ROOST_") or name in _KEPT_OF_ROOST)
+    }
+    wrapper = write_wrapper(Path(state.run_dir))
+    ours = {
+        MARK: state.cluster_id,
+        "RAY_AUTH_MODE": "token",
+        "RAY_AUTH_TOKEN": state.token,
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
+        "RAY_START_HOOK": "roost.engine.embedded.start_hook.keep_lean",
+        # Ray's own switch for one-machine clusters: without it a loopback address is replaced by the
+        # machine's outer one, and its processes listen on all interfaces.
+        "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+        "DASHBOARD_METRIC_PORT": str(state.ports.inner(7)),
+        "NO_PROXY": _no_proxy(inherited),
+        "no_proxy": _no_proxy(inherited),
+        **_ingress(state, wrapper),
+    }
+    return {**kept, **_bytecode(kept, bytecode_dir), **added, **ours}
+
+
+def ray_dir(state: ClusterState) -> Path:
+    """Ray's temp-dir."""
+    return Path(state.run_dir) / "r"
+
+
+def log_dir(state: ClusterState) -> Path:
+    """Ray's logs."""
+    return ray_dir(state) / "session_latest" / "logs"
+
+
+def object_store_size() -> tuple[int, str | None]:
+    """Bytes for Ray's object store, and a warning when shared memory is short.
+
+    Requests do not pass through it, so a tenth of the free memory is plenty.
+    """
+    wanted = max(_STORE_MIN, min(_STORE_MAX, psutil.virtual_memory().available // 10))
+    try:
+        free = shutil.disk_usage("/dev/shm").free  # noqa: S108 - where Ray puts it
+    except OSError:
+        free = 0
+    if free * 0.8 >= wanted:
+        return wanted, None
+    if free * 0.8 >= _STORE_MIN:
+        return int(free * 0.8), None
+    return _STORE_MIN, (
+        f"Only {free // _MIB} MiB of /dev/shm are free; Ray keeps its objects on disk, which is slower. "
+        "In a container, raise --shm-size to 256m or more."
+    )
+
+
+def _ingress(state: ClusterState, wrapper: Path | None) -> dict[str, str]:
+    """Serve's settings: HAProxy as ingress where there is one, files and ports of our own."""
+    directory = Path(state.run_dir) / "h"
+    http, grpc = state.ports.replica_http, state.ports.replica_grpc
+    settings = {
+        "THROUGHPUT_OPTIMIZED": "1",
+        "DIRECT_INGRESS_MIN_HTTP_PORT": str(http[0]),
+        "DIRECT_INGRESS_MAX_HTTP_PORT": str(http[1]),
+        "DIRECT_INGRESS_MIN_GRPC_PORT": str(grpc[0]),
+        "DIRECT_INGRESS_MAX_GRPC_PORT": str(grpc[1]),
+        "HAPROXY_CONFIG_FILE_LOC": str(directory / "haproxy.cfg"),
+        "HAPROXY_SOCKET_PATH": str(directory / "admin.sock"),
+        "HAPROXY_METRICS_SOCKET_PATH": str(directory / "metrics.sock"),
+        "HAPROXY_SERVER_STATE_BASE": str(directory),
+        "HAPROXY_SERVER_STATE_FILE": str(directory / "state"),
+        "HAPROXY_STATS_PORT": str(state.ports.inner(8)),
+        "HAPROXY_METRICS_PORT": str(state.ports.inner(9)),
+    }
+    if wrapper is not None:
+        settings |= {"ENABLE_HA_PROXY": "1", "HAPROXY_BINARY_PATH": str(wrapper)}
+    return {f"RAY_SERVE_{name}": value for name, value in settings.items()}
+
+
+def _bytecode(environment: Mapping[str, str], bytecode_dir: Path) -> dict[str, str]:
+    """Where Python keeps compiled modules: halves the start where Ray was installed without them.
+
+    Each of Ray's twenty processes would otherwise compile all it imports (uv installs no bytecode,
+    container images often forbid writing it).
+    """
+    spec = find_spec("ray")
+    if spec is None or spec.origin is None or Path(cache_from_source(spec.origin)).exists():
+        return {}
+    return {
+        "PYTHONPYCACHEPREFIX": environment.get("PYTHONPYCACHEPREFIX", str(bytecode_dir)),
+        "PYTHONDONTWRITEBYTECODE": "",
+    }
+
+
+def _no_proxy(inherited: Mapping[str, str]) -> str:
+    known = inherited.get("no_proxy") or inherited.get("NO_PROXY") or ""
+    return ",".join(part for part in (known, LOOPBACK, "localhost") if part)

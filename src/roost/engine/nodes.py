@@ -1,0 +1,35 @@
+"""The nodes of a Ray cluster, through its state API."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from roost.contracts.info import NodeInfo
+from roost.engine.dashboard import Dashboard
+
+
+def list_nodes(dashboard: Dashboard) -> list[NodeInfo]:
+    """All nodes Ray remembers, dead ones too (`alive` is False); ordered by name, then id.
+
+    Raises:
+        EngineUnavailable: Ray does not answer, or refuses the token.
+    """
+    answer = dashboard.get_json("/api/v0/nodes", {"limit": "10000", "detail": "true"})
+    rows: Any = answer
+    for part in ("data", "result", "result"):
+        rows = rows.get(part) if isinstance(rows, Mapping) else None
+    nodes = [_node(row) for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
+    return sorted(nodes, key=lambda node: (node.name, node.node_id))
+
+
+def _node(row: Mapping[str, Any]) -> NodeInfo:
+    resources = row.get("resources_total") or {}
+    return NodeInfo(
+        node_id=str(row.get("node_id", "")),
+        name=str(row.get("node_name") or row.get("node_ip") or ""),
+        ip=str(row.get("node_ip") or ""),
+        alive=row.get("state") == "ALIVE",
+        labels={str(name): str(value) for name, value in (row.get("labels") or {}).items()},
+        resources={str(name): float(value) for name, value in resources.items()},
+    )
