@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final, Protocol
 
-from roost.errors import EngineUnavailable
+from roost.errors import RoostError
 from roost.reconcile.desired import Desired, Known, Observation, changed_values
 from roost.reconcile.leadership import Leadership
 from roost.reconcile.loop import Loop
@@ -101,16 +101,20 @@ class Reconciler:
             return PERIOD_S
         known = self._desired.load()
         try:
-            observed = parse_serve(self._engine.get())
-            now = self._clock.now()
-            self._sightings.saw(now)
-            if not self._leadership.hold():  # the look may have taken longer than the lease
-                return PERIOD_S
-            pairs = [(item.wanted, item.state) for item in known if item.wanted and item.state]
-            planned = plan(pairs, observed, now, self._putter.echoes.find_config)
-            states = self._act(known, planned, now)
-        except EngineUnavailable as error:
+            details = self._engine.get()
+        except RoostError as error:
             return self._out_of_reach(known, error)
+        now = self._clock.now()
+        self._sightings.saw(now)
+        if not self._leadership.hold():  # the look may have taken longer than the lease
+            return PERIOD_S
+        pairs = [(item.wanted, item.state) for item in known if item.wanted and item.state]
+        planned = plan(pairs, parse_serve(details), now, self._putter.echoes.find_config)
+        try:
+            states = self._act(known, planned, now)
+        except RoostError as error:
+            _log.warning("Ray was not brought to the records; it is tried again: %s", error)
+            return self._longer_pause_s()
         self._misses = 0
         return self._pause_s(states)
 
@@ -150,12 +154,15 @@ class Reconciler:
             self._moved_at = self._monotonic()
             self._changes.notify()
 
-    def _out_of_reach(self, known: list[Known], error: EngineUnavailable) -> float:
+    def _out_of_reach(self, known: list[Known], error: RoostError) -> float:
         last_seen = self._sightings.lost(str(error))
         if self._misses == 0:
             _log.warning("Ray is out of reach: %s", error)
         if any(not item.stale for item in known) and self._desired.mark_stale(last_seen):
             self._changes.notify()
+        return self._longer_pause_s()
+
+    def _longer_pause_s(self) -> float:
         self._misses += 1
         return min(LONGEST_PAUSE_S, PERIOD_S * 2.0 ** min(self._misses - 1, 8))
 
