@@ -25,7 +25,6 @@ from roost.testing.fake_clock import FakeClock
 from roost.testing.memory_store import MemoryStore
 from roost.testing.ready_models import save_ready_model
 
-
 GENERIC = "Failed to update the deployments ['App']."
 
 

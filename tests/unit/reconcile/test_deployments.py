@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-
 APP = "f__s__r"
 
 
