@@ -65,7 +65,7 @@ def test_a_failed_update() -> None:
 
 
 def test_serve_does_not_run() -> None:
-    empty: dict[str, Any] = {"controller_info": {}, "proxies": {}, "applications": {}, "target_capacity": None}
+    empty: dict[str, Any] = {"proxies": {}, "applications": {}, "target_capacity": None}
     assert parse_serve(empty) == ObservedServe(apps={})
 
 
