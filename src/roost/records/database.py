@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from sqlite3 import Connection as SQLiteConnection
 from typing import Final
@@ -75,7 +76,7 @@ class Database:
 def _create_engine(url: URL, busy_timeout_s: float) -> Engine:
     if url.get_backend_name() != "sqlite":
         engine = create_engine(url, pool_pre_ping=True)
-        event.listen(engine, "begin", _begin_on_postgresql)
+        event.listen(engine, "begin", partial(_begin_on_postgresql, busy_timeout_s))
         return engine
     if url.database and url.database != ":memory:":
         Path(url.database).parent.mkdir(parents=True, exist_ok=True)
@@ -100,9 +101,12 @@ def _begin_on_sqlite(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN DEFERRED")
 
 
-def _begin_on_postgresql(connection: Connection) -> None:
+def _begin_on_postgresql(busy_timeout_s: float, connection: Connection) -> None:
     if connection.get_execution_options().get(_WRITES, False):
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = {int(busy_timeout_s * 1000)}")
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_PG_WRITE_LOCK})")
+    else:
+        connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
 
 
 @contextmanager
@@ -113,10 +117,10 @@ def _outages() -> Iterator[None]:
     except TimeoutError as error:
         raise Unavailable("All connections to the records are in use.", retry_after_s=1) from error
     except OperationalError as error:
-        if "locked" in str(error.orig):
+        if "locked" in str(error.orig) or "lock timeout" in str(error.orig):
             raise Unavailable(
                 "The records are locked by another writer.",
-                hint="Try again; if it stays so, look for a process that holds the database file open.",
+                hint="Try again; if it stays so, look for a process that holds the database open.",
                 retry_after_s=1,
             ) from error
         if error.connection_invalidated or error.statement is None:
