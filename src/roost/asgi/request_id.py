@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import uuid
+import secrets
 from contextvars import ContextVar
 from typing import Final
 
@@ -19,7 +19,7 @@ def clean_request_id(raw: bytes | None) -> str:
     """The caller's id when it is 1 to 128 of `[A-Za-z0-9._-]`, else a fresh one of 32 hex digits."""
     if raw is not None and _CLEAN.fullmatch(raw):
         return raw.decode("ascii")
-    return uuid.uuid4().hex
+    return secrets.token_hex(16)
 
 
 def current_request_id() -> str:

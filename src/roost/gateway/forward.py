@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -63,7 +64,7 @@ class Forwarder:
         try:
             upstream = self._pool.take(origin) or await self._connect(origin, route)
             try:
-                upstream.start((head, *body.pieces), complete=not body.more, chunked=length is None)
+                upstream.start(head, body.pieces, complete=not body.more, chunked=length is None)
                 timeout_s = route.timeout_s + self._margin_s
                 watch = Watch(upstream, receive, more_body=body.more, timeout_s=timeout_s)
                 try:
@@ -77,16 +78,17 @@ class Forwarder:
         finally:
             self.in_flight -= 1
 
-    def close(self) -> None:
-        """Close the idle connections."""
+    async def close(self) -> None:
+        """Close the idle connections; call it in the event loop, before that ends."""
         self._pool.close()
+        await asyncio.sleep(0)  # transports close in the next turn
 
     def _target(self, url: str, path: str) -> tuple[Origin, bytes]:
         target = self._targets.get((url, path))
         if target is None:
             if len(self._targets) >= _MAX_TARGETS:
                 self._targets.clear()
-            target = self._targets[url, path] = (Origin.of(url), request_line(url, path))
+            target = self._targets[url, path] = (Origin.of(url), request_line("POST", url, path))
         return target
 
     async def _connect(self, origin: Origin, route: RouteView) -> Upstream:

@@ -24,12 +24,12 @@ _DROPPED: Final = HOP_BY_HOP | {
 _PLAIN_CONNECTION: Final = frozenset((b"keep-alive", b"close", b"Keep-Alive", b"Close"))
 
 
-def request_line(url: str, path: str) -> bytes:
-    """The first lines of a POST to `path` below the deployment's own `url`, with `Host`."""
+def request_line(method: str, url: str, path: str) -> bytes:
+    """The first two lines of a request for `path` below the deployment's own `url`: target and `Host`."""
     parts = urlsplit(url)
     target = f"{parts.path.rstrip('/')}{path}"
     host = parts.netloc.rpartition("@")[2]
-    return f"POST {target} HTTP/1.1\r\nhost: {host}\r\n".encode("ascii")
+    return f"{method} {target} HTTP/1.1\r\nhost: {host}\r\n".encode("ascii")
 
 
 def request_head(first: bytes, headers: Iterable[Header], request_id: str, length: int | None) -> bytes:

@@ -9,7 +9,10 @@ from roost.keys import DeploymentKey
 
 
 class RouteView(Protocol):
-    """One deployment as callers reach it. `timeout_s` is the longest time one request may take."""
+    """One deployment as callers reach it.
+
+    `timeout_s` is the longest time one request may take; `ray_status` is Ray's application status.
+    """
 
     @property
     def name(self) -> str: ...
@@ -23,6 +26,8 @@ class RouteView(Protocol):
     def phase(self) -> str: ...
     @property
     def timeout_s(self) -> float: ...
+    @property
+    def ray_status(self) -> str: ...
 
 
 class Routes(Protocol):

@@ -71,24 +71,32 @@ class Upstream(asyncio.Protocol):
 
     # The exchange
 
-    def start(self, pieces: Sequence[bytes], *, complete: bool, chunked: bool = False) -> None:
-        """Send the head and what there is of the body; `complete` when that is all of it."""
+    def start(self, head: bytes, body: Sequence[bytes], *, complete: bool, chunked: bool = False) -> None:
+        """Send the head and what there is of the body; `complete` when that is all of it.
+
+        `chunked` frames each piece of a streamed body, as the head must have said.
+        """
         self._clear()
         self._busy = True
         self._sent = complete
         self._chunked = chunked
         if self._transport is None or self._lost:
             self._error = UpstreamLost("it closed the connection")
-            return
-        self._transport.writelines(pieces)
+        elif chunked:
+            self._transport.write(head)
+            for piece in body:
+                self.write(piece)
+        else:
+            self._transport.writelines((head, *body))
 
     def write(self, piece: bytes) -> None:
         """Send more of a streamed body."""
         if piece and self._transport is not None and not self._lost:
             self.touched_s = self._loop.time()
-            self._transport.writelines(
-                (b"%x\r\n" % len(piece), piece, b"\r\n") if self._chunked else (piece,)
-            )
+            if self._chunked:
+                self._transport.writelines((b"%x\r\n" % len(piece), piece, b"\r\n"))
+            else:
+                self._transport.write(piece)
 
     def end(self) -> None:
         """The streamed body is complete."""
