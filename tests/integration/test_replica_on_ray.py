@@ -1,0 +1,452 @@
+"""Replicas inside a real Ray with HAProxy ingress, called as a caller would."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import psutil
+import pytest
+from PIL import Image
+
+from roost.bundle.pack import pack
+from roost.bundle.trace import Traced
+from roost.contracts.replica import ReplicaLimits, ReplicaSpec
+from roost.contracts.servable import ServableRef
+from roost.keys import DeploymentKey, config_fingerprint
+from roost.storage.artifacts import StoredArtifacts
+from roost.storage.store import ObjectStore
+
+pytestmark = [pytest.mark.ray, pytest.mark.timeout(400)]
+
+APP = """
+import asyncio
+from fastapi import FastAPI
+import roost.serve
+from roost.replica.context import find_current
+
+app = FastAPI()
+
+@roost.serve.ingress(app)
+class Greeter:
+    def __init__(self, key):
+        self.config = find_current().spec.config
+        self.running = 0
+        if "broken" in self.config:
+            raise ValueError(f"no greeting for {self.config['broken']!r}")
+
+    @app.get("/greet/{name}")
+    def greet(self, name: str) -> str:
+        return f"{self.config['greeting']} {name}"
+
+    @app.post("/length")
+    async def length(self, body: dict[str, str]) -> int:
+        return len(body)
+
+    @app.get("/hold")
+    async def hold(self) -> None:
+        self.running += 1
+        try:
+            await asyncio.sleep(600)
+        finally:
+            self.running -= 1
+
+    @app.get("/running")
+    def count(self) -> int:
+        return self.running
+
+    @app.get("/fail")
+    def fail(self) -> None:
+        raise RuntimeError("a secret of the app")
+"""
+
+MODEL = """
+import threading
+from pathlib import Path
+from roost.capabilities import DetectionModel, DetectionOutput
+
+class Sizes(DetectionModel):
+    def load_model(self):
+        self.notes = Path(self.config["notes"])
+
+    def predict(self, input):
+        with self.notes.open("a") as notes:
+            notes.write(f"{input.box_threshold}\\n")
+        gate = self.notes.with_suffix(".gate")
+        if input.box_threshold == 0.875:
+            threading.Event().wait()
+        while input.box_threshold == 0.75 and not gate.exists():
+            threading.Event().wait(0.02)
+        return DetectionOutput(boxes=[[0, 0, *input.image.size]], scores=[1.0], classes=["size"])
+
+    def unload(self):
+        self.notes.with_suffix(".unloaded").touch()
+"""
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A Ray of our own and the storage its replicas read."""
+
+    home: Path
+    dashboard: httpx2.Client
+    serve_url: str
+    replica_ports: range
+
+    def put(self, *applications: dict[str, Any]) -> None:
+        _, port = self.serve_url.rsplit(":", 1)
+        body = {
+            "proxy_location": "HeadOnly",
+            "http_options": {"host": "127.0.0.1", "port": int(port)},
+            "applications": list(applications),
+        }
+        self.dashboard.put("/api/serve/applications/", json=body).raise_for_status()
+
+    def applications(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.dashboard.get("/api/serve/applications/").json()["applications"]
+        return found
+
+    def wait_for(self, statuses: dict[str, str]) -> dict[str, Any]:
+        def reached() -> bool:
+            applications = self.applications()
+            return {name: applications.get(name, {}).get("status") for name in statuses} == statuses
+
+        wait_until(reached, lambda: json.dumps(self.applications(), default=str)[:4000])
+        return self.applications()
+
+    def url(self, key: DeploymentKey) -> str:
+        return self.serve_url + key.route_prefix
+
+    def replica_url(self, key: DeploymentKey) -> str:
+        """The deployment's URL on a replica's own port, past HAProxy."""
+        for port in self.replica_ports:
+            try:
+                routes = httpx2.get(f"http://127.0.0.1:{port}/-/routes").json()
+            except httpx2.TransportError:
+                continue
+            if routes == {key.route_prefix: key.app_name}:
+                return f"http://127.0.0.1:{port}{key.route_prefix}"
+        raise AssertionError(f"no replica of {key} listens on {self.replica_ports}")
+
+
+def wait_until(reached: Callable[[], bool], describe: Callable[[], str], timeout_s: float = 150) -> None:
+    deadline = time.monotonic() + timeout_s
+    while not reached():
+        assert time.monotonic() < deadline, describe()
+        time.sleep(0.2)
+
+
+def free_block(size: int) -> int:
+    """The first of `size` ports that nobody listens on, below the range of ephemeral ports."""
+    for _ in range(200):
+        first = 11000 + secrets.randbelow(180) * 100
+        listening = [c.laddr for c in psutil.net_connections("tcp") if c.status == psutil.CONN_LISTEN]
+        if not {address.port for address in listening if address} & set(range(first, first + size)):
+            return first
+    raise AssertionError("no free block of ports")
+
+
+def end_marked(marker: str) -> None:
+    """End every process that carries our marker, and no other."""
+
+    def marked() -> list[psutil.Process]:
+        found = []
+        for process in psutil.process_iter():
+            try:
+                if process.environ().get("ROOST_CLUSTER_ID") == marker:
+                    found.append(process)
+            except (psutil.Error, OSError):
+                continue
+        return found
+
+    for end in (psutil.Process.terminate, psutil.Process.kill, psutil.Process.kill):
+        processes = marked()
+        for process in processes:
+            try:
+                end(process)
+            except psutil.NoSuchProcess:
+                continue
+        psutil.wait_procs(processes, timeout=3)
+    assert marked() == []
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    # Ray's sockets live below it and their paths are bounded: it has to be short.
+    home = Path(tempfile.mkdtemp(prefix="rr", dir="/tmp"))
+    first = free_block(100)
+    token, marker = secrets.token_hex(16), secrets.token_hex(8)
+    ports = {
+        "--port": first,
+        "--dashboard-port": first + 1,
+        "--ray-client-server-port": first + 2,
+        "--dashboard-agent-listen-port": first + 3,
+        "--dashboard-agent-grpc-port": first + 4,
+        "--runtime-env-agent-port": first + 5,
+        "--metrics-export-port": first + 6,
+        "--node-manager-port": first + 7,
+        "--object-manager-port": first + 8,
+        "--min-worker-port": first + 20,
+        "--max-worker-port": first + 59,
+    }
+    env = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")} | {
+        "ROOST_CLUSTER_ID": marker,
+        "RAY_AUTH_MODE": "token",
+        "RAY_AUTH_TOKEN": token,
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
+        "RAY_SERVE_ENABLE_HA_PROXY": "1",
+        "RAY_SERVE_THROUGHPUT_OPTIMIZED": "1",
+        "RAY_SERVE_HAPROXY_CONFIG_FILE_LOC": f"{home}/h/haproxy.cfg",
+        "RAY_SERVE_HAPROXY_SOCKET_PATH": f"{home}/h/admin.sock",
+        "RAY_SERVE_HAPROXY_METRICS_SOCKET_PATH": f"{home}/h/metrics.sock",
+        "RAY_SERVE_HAPROXY_SERVER_STATE_BASE": f"{home}/h",
+        "RAY_SERVE_HAPROXY_SERVER_STATE_FILE": f"{home}/h/server-state",
+        "RAY_SERVE_HAPROXY_STATS_PORT": str(first + 10),
+        "RAY_SERVE_HAPROXY_METRICS_PORT": str(first + 11),
+        "RAY_SERVE_DIRECT_INGRESS_MIN_HTTP_PORT": str(first + 60),
+        "RAY_SERVE_DIRECT_INGRESS_MAX_HTTP_PORT": str(first + 79),
+        "RAY_SERVE_DIRECT_INGRESS_MIN_GRPC_PORT": str(first + 80),
+        "RAY_SERVE_DIRECT_INGRESS_MAX_GRPC_PORT": str(first + 99),
+        "RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S": "1",
+    }
+    command = [
+        str(Path(sys.executable).parent / "ray"),
+        "start",
+        "--head",
+        "--disable-usage-stats",
+        "--num-cpus=4",
+    ]
+    command += ["--node-ip-address=127.0.0.1", "--dashboard-host=127.0.0.1", f"--temp-dir={home}/r"]
+    command += [f"{name}={port}" for name, port in ports.items()]
+    (home / "h").mkdir()
+    try:
+        subprocess.run(command, env=env, check=True, capture_output=True, timeout=120)
+        dashboard = httpx2.Client(
+            base_url=f"http://127.0.0.1:{first + 1}", headers={"Authorization": f"Bearer {token}"}, timeout=60
+        )
+        with dashboard:
+            yield Cluster(
+                tmp_path_factory.mktemp("roost"),
+                dashboard,
+                f"http://127.0.0.1:{first + 12}",
+                range(first + 60, first + 80),
+            )
+    finally:
+        end_marked(marker)
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def application(
+    cluster: Cluster, source: str, class_name: str, config: dict[str, str], **limits: Any
+) -> tuple[DeploymentKey, dict[str, Any]]:
+    """Store a servable and describe its Serve application."""
+    file = cluster.home / f"{class_name}.py"
+    file.write_text(source)
+    class_path = f"roost_ray_test:{class_name}"
+    bundle = pack(Traced(files={"roost_ray_test.py": file}, class_path=class_path, pins=[]))
+    storage_url = (cluster.home / "storage").as_uri()
+    StoredArtifacts(ObjectStore.open(storage_url)).put("bundles", bundle.fingerprint, bundle.data)
+    is_model = source is MODEL
+    key = DeploymentKey("test", class_name.lower(), "run", config_fingerprint(config))
+    spec = ReplicaSpec(
+        key=key,
+        servable=ServableRef(
+            class_path=class_path,
+            kind="inference_model" if is_model else "serve_app",
+            capability="detection" if is_model else None,
+            bundle_fingerprint=bundle.fingerprint,
+        ),
+        config=config,
+        storage_url=storage_url,
+        cache_dir=str(cluster.home / "cache"),
+        limits=ReplicaLimits(**limits),
+    )
+    override = {
+        "name": "App",
+        "num_replicas": 1,
+        "max_ongoing_requests": 1 if is_model else 4,
+        "health_check_period_s": 1,
+        "graceful_shutdown_timeout_s": 5,
+        "ray_actor_options": {"num_cpus": 0.1},
+    }
+    return key, {
+        "name": key.app_name,
+        "route_prefix": key.route_prefix,
+        "import_path": "roost.replica.builder:build",
+        "args": json.loads(spec.to_json()),
+        "deployments": [override],
+    }
+
+
+def detection(box_threshold: float = 0.5, image: bytes | None = None) -> dict[str, Any]:
+    stream = io.BytesIO()
+    Image.new("RGB", (8, 6)).save(stream, "PNG")
+    encoded = base64.b64encode(image or stream.getvalue()).decode()
+    return {"model": "test/sizes", "image": encoded, "boxThreshold": box_threshold}
+
+
+def leave(url: str, request: bytes) -> socket.socket:
+    """A request whose caller does not wait for the answer; closing the socket is leaving."""
+    host, port = url.split("/")[2].split(":")
+    caller = socket.create_connection((host, int(port)))
+    caller.sendall(request)
+    return caller
+
+
+def test_replicas_on_ray(cluster: Cluster) -> None:
+    notes = cluster.home / "notes"
+    hello, hello_app = application(cluster, APP, "Greeter", {"greeting": "hello"}, max_body_bytes=1000)
+    salut, salut_app = application(cluster, APP, "Greeter", {"greeting": "salut"}, max_body_bytes=1000)
+    broken, broken_app = application(cluster, APP, "Greeter", {"greeting": "x", "broken": "you"})
+    sizes, sizes_app = application(
+        cluster, MODEL, "Sizes", {"notes": str(notes)}, max_body_bytes=100_000, timeout_s=8
+    )
+    cluster.put(hello_app, salut_app, broken_app, sizes_app)
+    applications = cluster.wait_for(
+        {
+            hello.app_name: "RUNNING",
+            salut.app_name: "RUNNING",
+            sizes.app_name: "RUNNING",
+            broken.app_name: "DEPLOY_FAILED",
+        }
+    )
+
+    message = applications[broken.app_name]["deployments"]["App"]["message"]
+    assert "raised ValueError: no greeting for 'you'" in message
+
+    for base in (cluster.url(hello), cluster.replica_url(hello)):
+        check_serve_app(base, "hello")
+    for base in (cluster.url(salut), cluster.replica_url(salut)):
+        check_serve_app(base, "salut")
+    for base in (cluster.url(sizes), cluster.replica_url(sizes)):
+        check_model(base, sizes)
+    check_leavers_of_serve_app(cluster.url(hello))
+    check_leavers_of_model(cluster.url(sizes), notes)
+    check_wedged_model_is_replaced(cluster, sizes)
+
+    cluster.put()
+    wait_until(lambda: cluster.applications() == {}, lambda: str(cluster.applications()))
+    assert notes.with_suffix(".unloaded").exists()
+
+
+def check_serve_app(base: str, greeting: str) -> None:
+    with httpx2.Client(timeout=30) as client:
+        answer = client.get(f"{base}/greet/you", headers={"X-Request-ID": "mine-1"})
+        assert (answer.status_code, answer.json()) == (200, f"{greeting} you")
+        assert answer.headers.get_list("x-request-id") == ["mine-1"]
+        assert client.get(f"{base}/nowhere").json() == {"detail": "Not Found"}
+        schema = client.get(f"{base}/openapi.json")
+        assert "self" not in [p["name"] for p in schema.json()["paths"]["/greet/{name}"]["get"]["parameters"]]
+        assert client.get(f"{base}/docs").status_code == 200
+        over = client.post(
+            f"{base}/length",
+            content=iter([b"x" * 600, b"x" * 600]),
+            headers={"Content-Type": "application/json"},
+        )
+        assert (over.status_code, over.json()["error"]["code"]) == (413, "payload_too_large")
+        failed = client.get(f"{base}/fail")
+        assert (failed.status_code, failed.json()["error"]["code"]) == (500, "model_error")
+        assert failed.headers.get_list("x-request-id") == [failed.json()["error"]["requestId"]]
+        assert "secret" not in failed.text
+
+
+def check_model(base: str, key: DeploymentKey) -> None:
+    url = f"{base}/v1/inference/detection"
+    with httpx2.Client(timeout=30) as client:
+        answer = client.post(url, json=detection())
+        assert (answer.status_code, answer.json()["data"]["boxes"]) == (200, [[0, 0, 8, 6]])
+        assert answer.json()["metadata"]["deployment"] == str(key)
+        assert answer.headers.get_list("x-request-id") == [answer.json()["id"]]
+        binary = client.post(
+            f"{url}/binary",
+            files={
+                "metadata": (None, b'{"model": "m"}', "application/json"),
+                "image": ("a.png", base64.b64decode(detection()["image"]), "image/png"),
+            },
+        )
+        assert (binary.status_code, binary.json()["data"]["boxes"]) == (200, [[0, 0, 8, 6]])
+        bad = client.post(url, json=detection(image=b"no image"))
+        assert (bad.status_code, bad.json()["error"]["reason"]) == (400, "invalid_media")
+        chunks = iter([b"x" * 60_000, b"x" * 60_000])
+        over = client.post(url, content=chunks, headers={"Content-Type": "application/json"})
+        assert (over.status_code, over.json()["error"]["code"]) == (413, "payload_too_large")
+        assert client.get(f"{base}/v1/interface").json() is None
+        assert client.get(f"{base}/v1/health").json() == {"status": "ok"}
+
+
+def check_leavers_of_serve_app(base: str) -> None:
+    """The app holds 4 requests at once; of callers who leave, none stays behind."""
+    _, _, host, path = base.split("/", 3)
+    request = f"GET /{path}/hold HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()
+    with httpx2.Client(timeout=20) as client:
+
+        def wait_for_running(number: int) -> None:
+            wait_until(
+                lambda: client.get(f"{base}/running").json() == number, lambda: f"not {number} run", 20
+            )
+
+        callers = [leave(base, request) for _ in range(3)]
+        wait_for_running(3)
+        callers += [leave(base, request) for _ in range(97)]
+        for caller in callers:
+            caller.close()
+        wait_for_running(0)
+
+
+def check_leavers_of_model(base: str, notes: Path) -> None:
+    """The model's one slot is freed by whoever leaves, and work that still waits never reaches it."""
+    notes.write_text("")
+    body = json.dumps(detection(0.75)).encode()
+    _, _, host, path = base.split("/", 3)
+    head = (
+        f"POST /{path}/v1/inference/detection HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
+    )
+    request = head.encode() + b"Content-Length: %d\r\n\r\n" % len(body) + body
+
+    def slot_is_free(timeout_s: float) -> bool:
+        try:
+            return httpx2.get(f"{base}/v1/health", timeout=timeout_s).status_code == 200
+        except httpx2.ReadTimeout:
+            return False
+
+    running = leave(base, request)
+    wait_until(lambda: notes.read_text() == "0.75\n", notes.read_text, 20)
+    assert not slot_is_free(0.5)
+    running.close()
+    assert slot_is_free(5)
+    waiting = leave(base, request)
+    wait_until(lambda: not slot_is_free(0.5), lambda: "the second caller takes no slot", 5)
+    waiting.close()
+    assert slot_is_free(5)
+    notes.with_suffix(".gate").touch()
+    answer = httpx2.post(f"{base}/v1/inference/detection", json=detection(0.25), timeout=20)
+    assert answer.status_code == 200
+    assert notes.read_text() == "0.75\n0.25\n"
+
+
+def check_wedged_model_is_replaced(cluster: Cluster, key: DeploymentKey) -> None:
+    def replicas() -> dict[str, str]:
+        found = cluster.applications()[key.app_name]["deployments"]["App"]["replicas"]
+        return {replica["replica_id"]: replica["state"] for replica in found}
+
+    (before,) = replicas()
+    url = f"{cluster.url(key)}/v1/inference/detection"
+    wedged = httpx2.post(url, json=detection(0.875), timeout=30)
+    assert (wedged.status_code, wedged.json()["error"]["code"]) == (504, "timeout")
+    wait_until(lambda: "RUNNING" in replicas().values() and before not in replicas(), lambda: str(replicas()))
+    wait_until(lambda: httpx2.post(url, json=detection(), timeout=30).status_code == 200, lambda: "no answer")
