@@ -20,7 +20,7 @@ from roost.engine.embedded.command import (
     start_command,
     start_environment,
 )
-from roost.engine.embedded.ports import claim_block
+from roost.engine.embedded.ports import BlockClaim, PortBlock, claim_block
 from roost.engine.embedded.processes import core_processes, end_processes, find_processes, is_running
 from roost.engine.embedded.start import StartAttempt
 from roost.engine.embedded.state import ClusterState, boot_id, find_state, write_state
@@ -74,6 +74,34 @@ class EmbeddedCluster:
         self._environment = dict(environment or {})
         self._state_file = self._dir / "cluster.json"
         self._state: ClusterState | None = None
+        self._claim: BlockClaim | None = None
+        self._ports: PortBlock | None = None
+
+    def reserve(self) -> None:
+        """Settle the cluster's ports, so that its URLs are known before it runs and stay over its restarts.
+
+        They are those of a cluster that `adopt` would take over, else a block that is kept from other
+        servers until `stop`.
+
+        Raises:
+            EngineStartFailed: when every block is in use.
+        """
+        if self._ports is not None:
+            return
+        state = find_state(self._state_file)
+        if state is not None and self._is_adoptable(state):
+            self._ports = state.ports
+            return
+        self.end_remains()
+        self._claim = claim_block(self._home)
+        self._ports = self._claim.block
+
+    @property
+    def ports(self) -> PortBlock:
+        """Its ports; RuntimeError before `reserve`, `start` or `adopt`."""
+        if self._ports is None:
+            raise RuntimeError("The embedded cluster has no ports yet.")
+        return self._ports
 
     @property
     def state(self) -> ClusterState:
@@ -85,12 +113,12 @@ class EmbeddedCluster:
     @property
     def dashboard_url(self) -> str:
         """Where its REST API answers."""
-        return f"http://{LOOPBACK}:{self.state.ports.dashboard}"
+        return f"http://{LOOPBACK}:{self.ports.dashboard}"
 
     @property
     def serve_url(self) -> str:
         """Where its deployments answer. The same at every start of this home, while its ports are free."""
-        return f"http://{LOOPBACK}:{self.state.ports.serve}"
+        return f"http://{LOOPBACK}:{self.ports.serve}"
 
     @property
     def token(self) -> str:
@@ -117,11 +145,8 @@ class EmbeddedCluster:
                 the message has the last lines of the log that tells why. Interrupting takes at most 2 s.
         """
         self.end_remains()
-        claim = claim_block(self._home)
-        try:
-            self._start(claim.block.base, _as_callable(should_abort), on_progress)
-        finally:
-            claim.release()
+        self.reserve()
+        self._start(self.ports.base, _as_callable(should_abort), on_progress)
 
     def adopt(self) -> bool:
         """Take over the cluster a killed server left, when it serves and was made as this one would be.
@@ -131,6 +156,7 @@ class EmbeddedCluster:
         state = find_state(self._state_file)
         if state is not None and self._is_adoptable(state):
             self._state = state
+            self._ports = state.ports
             return True
         self.end_remains()
         return False
@@ -141,8 +167,11 @@ class EmbeddedCluster:
         return state is not None and state.phase == "ready" and all(is_running(core) for core in state.core)
 
     def stop(self, *, fast: bool = False) -> None:
-        """End all its processes and remove its files; under 2 s when `fast`. Safe to call twice."""
+        """End all its processes, remove its files and free its ports; under 2 s when `fast`. Safe to call twice."""
         self._end(fast=fast)
+        if self._claim is not None:
+            self._claim.release()
+        self._claim = self._ports = None
 
     def end_remains(self) -> bool:
         """End what is left of this home's cluster, whoever started it; whether there was anything alive."""
