@@ -24,7 +24,7 @@ class Watch:
     __slots__ = ("_loop", "_receive", "_task", "_timeout_s", "_timer", "_upstream")
 
     def __init__(self, upstream: Upstream, receive: Receive, *, more_body: bool, timeout_s: float) -> None:
-        self._loop = asyncio.get_running_loop()
+        self._loop = upstream.loop
         self._upstream = upstream
         self._receive = receive
         self._timeout_s = timeout_s

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+import time
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -52,7 +53,7 @@ class UpstreamPool:
         idle = self._idle.get(origin)
         if not idle:
             return None
-        oldest_s = asyncio.get_running_loop().time() - self._idle_s
+        oldest_s = time.monotonic() - self._idle_s
         while idle:
             upstream = idle.pop()
             if upstream.idle_since_s >= oldest_s and upstream.is_fresh():
@@ -78,7 +79,7 @@ class UpstreamPool:
         """Take a connection back after its exchange; one that cannot be used again is closed."""
         if not upstream.finish():
             return
-        now_s = asyncio.get_running_loop().time()
+        now_s = time.monotonic()
         upstream.idle_since_s = now_s
         idle = self._idle.setdefault(origin, [])
         idle.append(upstream)

@@ -30,18 +30,19 @@ class Upstream(asyncio.Protocol):
     """A connection. Made by `UpstreamPool`.
 
     An exchange is `start`, for a streamed body `write`/`end`/`drain`, then `answered`, then `piece`
-    until the last one. `fail` ends it from outside. Afterwards `reusable` says whether the
+    until the last one. `fail` ends it from outside. `finish` closes it or says that the
     connection can carry another one.
 
     Attributes:
         status: Of the final response; 0 until its head is there. Interim ones (1xx) are skipped.
         headers: Of the response, lower case, without those that concern one hop only.
         content_type: Value of that header, or empty.
+        loop: The event loop it belongs to.
         touched_s: Loop time at which something last moved; kept once it is not 0.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
+        self.loop = loop
         self._parser = httptools.HttpResponseParser(self)
         self._transport: asyncio.Transport | None = None
         self._poll = select.poll()
@@ -49,7 +50,7 @@ class Upstream(asyncio.Protocol):
         self._busy = False
         self._write_paused = False
         self._writable: asyncio.Future[None] | None = None
-        self.idle_since_s = 0.0
+        self.idle_since_s = 0.0  # of time.monotonic(), kept by the pool
         self._clear()
 
     def _clear(self) -> None:
@@ -92,7 +93,7 @@ class Upstream(asyncio.Protocol):
     def write(self, piece: bytes) -> None:
         """Send more of a streamed body."""
         if piece and self._transport is not None and not self._lost:
-            self.touched_s = self._loop.time()
+            self.touched_s = self.loop.time()
             if self._chunked:
                 self._transport.writelines((b"%x\r\n" % len(piece), piece, b"\r\n"))
             else:
@@ -107,7 +108,7 @@ class Upstream(asyncio.Protocol):
     async def drain(self) -> None:
         """Wait until the upstream takes more of the body, or the connection is lost."""
         while self._write_paused and not self._lost:
-            self._writable = self._loop.create_future()
+            self._writable = self.loop.create_future()
             await self._writable
 
     async def answered(self) -> None:
@@ -176,7 +177,7 @@ class Upstream(asyncio.Protocol):
         return not self._lost and not self._poll.poll(0)
 
     async def _wait(self) -> None:
-        self._waiter = self._loop.create_future()
+        self._waiter = self.loop.create_future()
         await self._waiter
 
     def _wake(self) -> None:
@@ -201,7 +202,7 @@ class Upstream(asyncio.Protocol):
             self.abort()
             return
         if self.touched_s:
-            self.touched_s = self._loop.time()
+            self.touched_s = self.loop.time()
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
