@@ -108,7 +108,7 @@ class Dashboard:
         why = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         return EngineUnavailable(
             f"Ray's dashboard at {self.url!r} does not answer ({why}).",
-            hint="Check that the cluster runs and that this is its dashboard's address (port 8265 by default).",
+            hint="Check that the cluster runs and that this is its dashboard (port 8265 by default).",
         )
 
     def _not_a_dashboard(self, what: str) -> EngineUnavailable:

@@ -76,9 +76,10 @@ class EmbeddedCluster:
         self._state: ClusterState | None = None
         self._claim: BlockClaim | None = None
         self._ports: PortBlock | None = None
+        self._token = secrets.token_hex(32)
 
     def reserve(self) -> None:
-        """Settle the cluster's ports, so that its URLs are known before it runs and stay over its restarts.
+        """Settle ports and token, so that the URLs are known before it runs and stay over its restarts.
 
         They are those of a cluster that `adopt` would take over, else a block that is kept from other
         servers until `stop`.
@@ -90,7 +91,7 @@ class EmbeddedCluster:
             return
         state = find_state(self._state_file)
         if state is not None and self._is_adoptable(state):
-            self._ports = state.ports
+            self._ports, self._token = state.ports, state.token
             return
         self.end_remains()
         self._claim = claim_block(self._home)
@@ -122,8 +123,8 @@ class EmbeddedCluster:
 
     @property
     def token(self) -> str:
-        """Its own token."""
-        return self.state.token
+        """Its own token; the same over its restarts."""
+        return self._token
 
     @property
     def log_dir(self) -> Path:
@@ -156,7 +157,7 @@ class EmbeddedCluster:
         state = find_state(self._state_file)
         if state is not None and self._is_adoptable(state):
             self._state = state
-            self._ports = state.ports
+            self._ports, self._token = state.ports, state.token
             return True
         self.end_remains()
         return False
@@ -167,7 +168,7 @@ class EmbeddedCluster:
         return state is not None and state.phase == "ready" and all(is_running(core) for core in state.core)
 
     def stop(self, *, fast: bool = False) -> None:
-        """End all its processes, remove its files and free its ports; under 2 s when `fast`. Safe to call twice."""
+        """End all its processes, remove its files, free its ports; under 2 s when `fast`. Safe to call twice."""
         self._end(fast=fast)
         if self._claim is not None:
             self._claim.release()
@@ -180,7 +181,7 @@ class EmbeddedCluster:
     def _start(self, base: int, should_abort: Callable[[], bool], on_progress: Callable[[str], None]) -> None:
         state = ClusterState(
             cluster_id=uuid.uuid4().hex,
-            token=secrets.token_hex(32),
+            token=self._token,
             boot_id=boot_id(),
             run_dir=str(_short_dir()),
             port_base=base,
