@@ -51,7 +51,7 @@ def server() -> Iterator[str]:
     options = f"-k {folder} -c listen_addresses='' -c fsync=off"
     run("pg_ctl", "-D", data, "-o", options, "-l", str(folder / "log"), "-w", "start")
     try:
-        yield f"postgresql+psycopg://roost@/postgres?host={folder}"
+        yield f"postgresql://roost@/postgres?host={folder}"
     finally:
         run("pg_ctl", "-D", data, "-m", "immediate", "-w", "stop")
         shutil.rmtree(folder)

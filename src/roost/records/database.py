@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from sqlite3 import Connection as SQLiteConnection
 from typing import Final
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import OperationalError, TimeoutError
+from sqlalchemy.exc import ArgumentError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session, sessionmaker
 
-from roost.errors import Unavailable
+from roost.errors import BadRequest, Unavailable
 
 BUSY_TIMEOUT_S: Final = 10.0
 """How long a writer waits for the others before it is told to come back."""
 
+_MAX_READERS: Final = 50  # more than the threads of a server
 _WRITES: Final = "roost_writes"
 _PG_WRITE_LOCK: Final = 0x726F6F7374  # "roost"
 
@@ -32,12 +36,18 @@ class Database:
         url: A SQLAlchemy URL, such as `sqlite:////home/me/.roost/roost.db`. The folder of a
             SQLite file is made when it is missing.
         busy_timeout_s: How long a writer waits for other writers.
+
+    Raises:
+        BadRequest: for another kind of database, or a driver that is not installed.
     """
 
     def __init__(self, url: str, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
         self.url = url
-        self.engine = _create_engine(make_url(url), busy_timeout_s)
+        self.engine = _create_engine(_checked(url), busy_timeout_s)
         self._sessions = sessionmaker(self.engine, expire_on_commit=False)
+        self._busy_timeout_s = busy_timeout_s
+        # Writers of this process wait here, without a connection, so that readers always find one.
+        self._writing = threading.Lock()
 
     @contextmanager
     def read(self) -> Iterator[Session]:
@@ -56,14 +66,14 @@ class Database:
         Raises:
             Unavailable: when the database does not answer, or other writers keep the lock.
         """
-        with _outages(), self._sessions() as session, session.begin():
+        with self._turn(), _outages(), self._sessions() as session, session.begin():
             session.connection(execution_options={_WRITES: True})
             yield session
 
     @contextmanager
     def connect_for_writing(self) -> Iterator[Connection]:
         """As `write`, for statements without a session: the migrations."""
-        with _outages(), self.engine.connect() as connection:
+        with self._turn(), _outages(), self.engine.connect() as connection:
             connection.execution_options(**{_WRITES: True})
             with connection.begin():
                 yield connection
@@ -72,15 +82,48 @@ class Database:
         """Close all pooled connections."""
         self.engine.dispose()
 
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        if not self._writing.acquire(timeout=self._busy_timeout_s):
+            raise _locked()
+        try:
+            yield
+        finally:
+            self._writing.release()
+
+
+def _checked(text: str) -> URL:
+    hint = "Write sqlite:////absolute/file.db or postgresql://user:password@host/database."
+    try:
+        url = make_url(text)
+    except ArgumentError as error:
+        # The text is not shown: it may hold a password.
+        raise BadRequest("The database URL of the records is not valid.", hint=hint) from error
+    shown = url.render_as_string(hide_password=True)
+    if url.get_backend_name() == "postgresql":
+        if find_spec("psycopg") is None:
+            raise BadRequest(
+                f"The database {shown!r} needs a driver that is not installed.",
+                hint="pip install 'roost[postgres]'",
+            )
+        return url.set(drivername="postgresql+psycopg")
+    if url.get_backend_name() != "sqlite" or url.database in (None, "", ":memory:"):
+        raise BadRequest(f"The database {shown!r} cannot hold the records.", hint=hint)
+    return url
+
 
 def _create_engine(url: URL, busy_timeout_s: float) -> Engine:
-    if url.get_backend_name() != "sqlite":
+    if url.get_backend_name() == "postgresql":
         engine = create_engine(url, pool_pre_ping=True)
         event.listen(engine, "begin", partial(_begin_on_postgresql, busy_timeout_s))
         return engine
-    if url.database and url.database != ":memory:":
-        Path(url.database).parent.mkdir(parents=True, exist_ok=True)
-    engine = create_engine(url, connect_args={"check_same_thread": False, "timeout": busy_timeout_s})
+    assert url.database
+    Path(url.database).parent.mkdir(parents=True, exist_ok=True)
+    engine = create_engine(
+        url,
+        connect_args={"check_same_thread": False, "timeout": busy_timeout_s},
+        max_overflow=_MAX_READERS,
+    )
     event.listen(engine, "connect", _configure_sqlite)
     event.listen(engine, "begin", _begin_on_sqlite)
     return engine
@@ -114,15 +157,11 @@ def _outages() -> Iterator[None]:
     """Say of a database that is locked or gone that it is; faults of ours pass unchanged."""
     try:
         yield
-    except TimeoutError as error:
+    except PoolTimeout as error:
         raise Unavailable("All connections to the records are in use.", retry_after_s=1) from error
     except OperationalError as error:
         if "locked" in str(error.orig) or "lock timeout" in str(error.orig):
-            raise Unavailable(
-                "The records are locked by another writer.",
-                hint="Try again; if it stays so, look for a process that holds the database open.",
-                retry_after_s=1,
-            ) from error
+            raise _locked() from error
         if error.connection_invalidated or error.statement is None:
             raise Unavailable(
                 "The database of the records does not answer.",
@@ -130,3 +169,11 @@ def _outages() -> Iterator[None]:
                 retry_after_s=5,
             ) from error
         raise
+
+
+def _locked() -> Unavailable:
+    return Unavailable(
+        "The records are locked by another writer.",
+        hint="Try again; if it stays so, look for a process that holds the database open.",
+        retry_after_s=1,
+    )

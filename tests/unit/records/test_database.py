@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta, timezone
@@ -9,7 +10,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError, StatementError
 
-from roost.errors import Unavailable
+from roost.errors import BadRequest, Unavailable
 from roost.records.database import Database
 from roost.records.leases import LeaseRow
 from roost.records.tables import METADATA
@@ -69,6 +70,28 @@ def test_readers_go_on_while_somebody_writes(database: Database) -> None:
     assert names(database) == ["new"]
 
 
+def test_many_waiting_writers_leave_connections_to_readers(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path}/records.db", busy_timeout_s=60)
+    METADATA.create_all(database.engine)
+    begun = threading.Barrier(81, timeout=60)
+
+    def write(number: int) -> None:
+        begun.wait()
+        with database.write() as session:
+            session.add(lease(f"{number:02}"))
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(80)]
+    with database.write():
+        for thread in threads:
+            thread.start()
+        begun.wait()
+        assert names(database) == []
+    for thread in threads:
+        thread.join(timeout=60)
+    assert names(database) == [f"{number:02}" for number in range(80)]
+    database.close()
+
+
 def test_a_reader_sees_one_moment(database: Database) -> None:
     count = text("SELECT count(*) FROM leases")
     with database.read() as reader:
@@ -98,6 +121,18 @@ def test_a_file_that_cannot_be_opened_is_an_outage(tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match="does not answer") as caught:
         names(Database(f"sqlite:///{tmp_path}/records.db"))
     assert caught.value.hint == "Check that it runs and that ROOST_DATABASE_URL is right."
+
+
+@pytest.mark.parametrize(
+    "url", ["", "nonsense", "sqlite://", "sqlite:///:memory:", "mysql://me:secret@host/db", "me:secret@host"]
+)
+def test_other_databases_are_refused_without_telling_the_password(url: str) -> None:
+    with pytest.raises(BadRequest) as caught:
+        Database(url)
+    assert "secret" not in str(caught.value)
+    assert caught.value.hint == (
+        "Write sqlite:////absolute/file.db or postgresql://user:password@host/database."
+    )
 
 
 def test_times_come_back_as_the_same_moment_in_utc(database: Database) -> None:
