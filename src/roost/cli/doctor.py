@@ -55,7 +55,7 @@ def _findings() -> Iterator[Finding]:
     yield _disk()
     yield from _shared_memory()
     try:
-        info = current_client().run(control_calls.info())
+        info = current_client().run(control_calls.info(exposed=True))
     except RoostError as error:
         yield Finding("server", "failed", error.message, error.hint or "")
         return

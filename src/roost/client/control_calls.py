@@ -22,9 +22,10 @@ from roost.keys import DeploymentKey, ModelKey
 TRANSFER_TIMEOUT_S = 300.0
 
 
-def info() -> Call[ServerInfo]:
-    """What the server says of itself."""
-    return Call("GET", "/api/info", parse_model(ServerInfo))
+def info(*, exposed: bool = False) -> Call[ServerInfo]:
+    """What the server says of itself; with `exposed`, also what can be reached from other machines."""
+    params = optional({"exposed": exposed or None})
+    return Call("GET", "/api/info", parse_model(ServerInfo), params=params)
 
 
 def list_models(

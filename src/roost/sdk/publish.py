@@ -49,7 +49,7 @@ class Servable:
         Raises:
             InvalidServable: naming the missing module or the reason.
         """
-        with waiting(f"Checking {servable.__name__}" if isinstance(servable, type) else "Checking"):
+        with waiting(f"Checking {getattr(servable, '__name__', servable)}"):
             bundle = pack(trace(servable, include))
             return cls(check(bundle), bundle)
 

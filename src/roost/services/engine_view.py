@@ -75,6 +75,11 @@ class EngineView:
             self._nodes, self._nodes_at = nodes, now
         return nodes
 
+    def last_nodes(self) -> Sequence[NodeInfo]:
+        """The nodes as last seen; asks nobody."""
+        with self._lock:
+            return self._nodes or ()
+
     def node_names(self) -> Mapping[str, str]:
         """Names of the nodes that were seen, by id; asks nobody."""
         with self._lock:

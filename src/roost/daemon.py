@@ -1,0 +1,132 @@
+"""The one server of a home folder: holds its lock, says where it is, and can be ended from outside."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from roost.engine.embedded.cluster import EmbeddedCluster
+from roost.errors import Conflict
+from roost.settings import Settings
+
+_POLL_S = 0.05
+
+
+class HomeLock:
+    """Held by the server of a home for as long as it lives; the kernel frees it when the process dies.
+
+    The lock's file says who holds it: `{"pid", "started_at", "url"}`.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self._path = home / "server.lock"
+        self._descriptor: int | None = None
+
+    def take(self, url: str) -> None:
+        """Take the lock, or say which server has it.
+
+        Raises:
+            Conflict: naming the other server.
+        """
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            holder = self.holder() or {}
+            raise Conflict(
+                f"A Roost server already runs in {str(self._path.parent)!r}: "
+                f"pid {holder.get('pid', '?')} at {holder.get('url', '?')}.",
+                hint="Use it, end it with `roost down`, or give this one a home of its own with --home.",
+            ) from None
+        started_at = psutil.Process().create_time()
+        state = {"pid": os.getpid(), "started_at": started_at, "url": url}
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, json.dumps(state).encode(), 0)
+        self._descriptor = descriptor
+
+    def is_free(self) -> bool:
+        """Whether no server holds it now."""
+        try:
+            descriptor = os.open(self._path, os.O_RDWR)
+        except FileNotFoundError:
+            return True
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        else:
+            return True
+        finally:
+            os.close(descriptor)
+
+    def holder(self) -> dict[str, Any] | None:
+        """What the last holder wrote; None when that cannot be read."""
+        try:
+            found = json.loads(self._path.read_bytes())
+        except (OSError, ValueError):
+            return None
+        return found if isinstance(found, dict) else None
+
+    def release(self) -> None:
+        """Give the lock back."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+def end_server(flags: dict[str, Any], timeout_s: float) -> str:
+    """End the server of a home, by force after `timeout_s`, and what is left of its Ray; says what it did."""
+    settings = Settings(**flags)
+    lock = HomeLock(settings.home_dir)
+    said = "No server runs"
+    if not lock.is_free():
+        said = _end_holder(lock, timeout_s)
+    if EmbeddedCluster(settings.home_dir).end_remains():
+        said += "; an embedded Ray that was left over is ended"
+    return f"{said} in {settings.home_dir}."
+
+
+def _end_holder(lock: HomeLock, timeout_s: float) -> str:
+    process = _process(lock.holder())
+    if process is None:
+        raise Conflict(
+            "A server holds the lock of this home, but its process is not on this machine.",
+            hint="Is the home on a shared file system? End the server where it runs.",
+        )
+    process.send_signal(signal.SIGTERM)
+    if _wait(lock.is_free, timeout_s):
+        return f"The server (pid {process.pid}) has ended"
+    process.kill()
+    _wait(lock.is_free, 10.0)
+    return f"The server (pid {process.pid}) did not end within {timeout_s:g} s and was killed"
+
+
+def _process(holder: dict[str, Any] | None) -> psutil.Process | None:
+    """The holder's process; its start time tells it from a later one with the same pid."""
+    if holder is None:
+        return None
+    try:
+        process = psutil.Process(int(holder["pid"]))
+        same = abs(process.create_time() - float(holder["started_at"])) < 1.0
+    except (KeyError, ValueError, TypeError, psutil.NoSuchProcess):
+        return None
+    return process if same else None
+
+
+def _wait(done: Callable[[], bool], timeout_s: float) -> bool:
+    deadline = time.monotonic() + timeout_s
+    while not done():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(_POLL_S)
+    return True
