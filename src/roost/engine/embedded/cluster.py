@@ -168,7 +168,7 @@ class EmbeddedCluster:
         return state is not None and state.phase == "ready" and all(is_running(core) for core in state.core)
 
     def stop(self, *, fast: bool = False) -> None:
-        """End all its processes, remove its files, free its ports; under 2 s when `fast`. Safe to call twice."""
+        """End all its processes, free its ports and files; under 2 s when `fast`. Safe to call twice."""
         self._end(fast=fast)
         if self._claim is not None:
             self._claim.release()
