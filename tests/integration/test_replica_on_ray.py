@@ -5,13 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
-import os
-import secrets
-import shutil
 import socket
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -19,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-import psutil
 import pytest
 from PIL import Image
 
@@ -27,75 +20,16 @@ from roost.bundle.pack import pack
 from roost.bundle.trace import Traced
 from roost.contracts.replica import ReplicaLimits, ReplicaSpec
 from roost.contracts.servable import ServableRef
+from roost.engine.embedded.cluster import EmbeddedCluster
+from roost.engine.logs import replica_log
+from roost.engine.serve_api import ServeApi
 from roost.keys import DeploymentKey, config_fingerprint
 from roost.storage.artifacts import StoredArtifacts
 from roost.storage.store import ObjectStore
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(400)]
 
-APP = """
-import asyncio
-from fastapi import FastAPI
-import roost.serve
-from roost.replica.context import find_current
-
-app = FastAPI()
-
-@roost.serve.ingress(app)
-class Greeter:
-    def __init__(self, key):
-        self.config = find_current().spec.config
-        self.running = 0
-        if "broken" in self.config:
-            raise ValueError(f"no greeting for {self.config['broken']!r}")
-
-    @app.get("/greet/{name}")
-    def greet(self, name: str) -> str:
-        return f"{self.config['greeting']} {name}"
-
-    @app.post("/length")
-    async def length(self, body: dict[str, str]) -> int:
-        return len(body)
-
-    @app.get("/hold")
-    async def hold(self) -> None:
-        self.running += 1
-        try:
-            await asyncio.sleep(600)
-        finally:
-            self.running -= 1
-
-    @app.get("/running")
-    def count(self) -> int:
-        return self.running
-
-    @app.get("/fail")
-    def fail(self) -> None:
-        raise RuntimeError("a secret of the app")
-"""
-
-MODEL = """
-import threading
-from pathlib import Path
-from roost.capabilities import DetectionModel, DetectionOutput
-
-class Sizes(DetectionModel):
-    def load_model(self):
-        self.notes = Path(self.config["notes"])
-
-    def predict(self, input):
-        with self.notes.open("a") as notes:
-            notes.write(f"{input.box_threshold}\\n")
-        gate = self.notes.with_suffix(".gate")
-        if input.box_threshold == 0.875:
-            threading.Event().wait()
-        while input.box_threshold == 0.75 and not gate.exists():
-            threading.Event().wait(0.02)
-        return DetectionOutput(boxes=[[0, 0, *input.image.size]], scores=[1.0], classes=["size"])
-
-    def unload(self):
-        self.notes.with_suffix(".unloaded").touch()
-"""
+SERVABLES = Path(__file__).with_name("replica_servables.py")
 
 
 @dataclass(frozen=True)
@@ -103,21 +37,21 @@ class Cluster:
     """A Ray of our own and the storage its replicas read."""
 
     home: Path
-    dashboard: httpx2.Client
-    serve_url: str
-    replica_ports: range
+    ray: EmbeddedCluster
+    serve: ServeApi
 
     def put(self, *applications: dict[str, Any]) -> None:
-        _, port = self.serve_url.rsplit(":", 1)
-        body = {
-            "proxy_location": "HeadOnly",
-            "http_options": {"host": "127.0.0.1", "port": int(port)},
-            "applications": list(applications),
-        }
-        self.dashboard.put("/api/serve/applications/", json=body).raise_for_status()
+        port = self.ray.state.ports.serve
+        self.serve.put(
+            {
+                "proxy_location": "HeadOnly",
+                "http_options": {"host": "127.0.0.1", "port": port},
+                "applications": list(applications),
+            }
+        )
 
     def applications(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.dashboard.get("/api/serve/applications/").json()["applications"]
+        found: dict[str, Any] = self.serve.get()["applications"]
         return found
 
     def wait_for(self, statuses: dict[str, str]) -> dict[str, Any]:
@@ -129,18 +63,19 @@ class Cluster:
         return self.applications()
 
     def url(self, key: DeploymentKey) -> str:
-        return self.serve_url + key.route_prefix
+        return self.ray.serve_url + key.route_prefix
 
     def replica_url(self, key: DeploymentKey) -> str:
         """The deployment's URL on a replica's own port, past HAProxy."""
-        for port in self.replica_ports:
+        first, last = self.ray.state.ports.replica_http
+        for port in range(first, last + 1):
             try:
                 routes = httpx2.get(f"http://127.0.0.1:{port}/-/routes").json()
             except httpx2.TransportError:
                 continue
             if routes == {key.route_prefix: key.app_name}:
                 return f"http://127.0.0.1:{port}{key.route_prefix}"
-        raise AssertionError(f"no replica of {key} listens on {self.replica_ports}")
+        raise AssertionError(f"no replica of {key} listens on {first} to {last}")
 
 
 def wait_until(reached: Callable[[], bool], describe: Callable[[], str], timeout_s: float = 150) -> None:
@@ -150,118 +85,30 @@ def wait_until(reached: Callable[[], bool], describe: Callable[[], str], timeout
         time.sleep(0.2)
 
 
-def free_block(size: int) -> int:
-    """The first of `size` ports that nobody listens on, below the range of ephemeral ports."""
-    for _ in range(200):
-        first = 11000 + secrets.randbelow(180) * 100
-        listening = [c.laddr for c in psutil.net_connections("tcp") if c.status == psutil.CONN_LISTEN]
-        if not {address.port for address in listening if address} & set(range(first, first + size)):
-            return first
-    raise AssertionError("no free block of ports")
-
-
-def end_marked(marker: str) -> None:
-    """End every process that carries our marker, and no other."""
-
-    def marked() -> list[psutil.Process]:
-        found = []
-        for process in psutil.process_iter():
-            try:
-                if process.environ().get("ROOST_CLUSTER_ID") == marker:
-                    found.append(process)
-            except (psutil.Error, OSError):
-                continue
-        return found
-
-    for end in (psutil.Process.terminate, psutil.Process.kill, psutil.Process.kill):
-        processes = marked()
-        for process in processes:
-            try:
-                end(process)
-            except psutil.NoSuchProcess:
-                continue
-        psutil.wait_procs(processes, timeout=3)
-    assert marked() == []
-
-
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    # Ray's sockets live below it and their paths are bounded: it has to be short.
-    home = Path(tempfile.mkdtemp(prefix="rr", dir="/tmp"))
-    first = free_block(100)
-    token, marker = secrets.token_hex(16), secrets.token_hex(8)
-    ports = {
-        "--port": first,
-        "--dashboard-port": first + 1,
-        "--ray-client-server-port": first + 2,
-        "--dashboard-agent-listen-port": first + 3,
-        "--dashboard-agent-grpc-port": first + 4,
-        "--runtime-env-agent-port": first + 5,
-        "--metrics-export-port": first + 6,
-        "--node-manager-port": first + 7,
-        "--object-manager-port": first + 8,
-        "--min-worker-port": first + 20,
-        "--max-worker-port": first + 59,
-    }
-    env = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")} | {
-        "ROOST_CLUSTER_ID": marker,
-        "RAY_AUTH_MODE": "token",
-        "RAY_AUTH_TOKEN": token,
-        "RAY_USAGE_STATS_ENABLED": "0",
-        "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
-        "RAY_SERVE_ENABLE_HA_PROXY": "1",
-        "RAY_SERVE_THROUGHPUT_OPTIMIZED": "1",
-        "RAY_SERVE_HAPROXY_CONFIG_FILE_LOC": f"{home}/h/haproxy.cfg",
-        "RAY_SERVE_HAPROXY_SOCKET_PATH": f"{home}/h/admin.sock",
-        "RAY_SERVE_HAPROXY_METRICS_SOCKET_PATH": f"{home}/h/metrics.sock",
-        "RAY_SERVE_HAPROXY_SERVER_STATE_BASE": f"{home}/h",
-        "RAY_SERVE_HAPROXY_SERVER_STATE_FILE": f"{home}/h/server-state",
-        "RAY_SERVE_HAPROXY_STATS_PORT": str(first + 10),
-        "RAY_SERVE_HAPROXY_METRICS_PORT": str(first + 11),
-        "RAY_SERVE_DIRECT_INGRESS_MIN_HTTP_PORT": str(first + 60),
-        "RAY_SERVE_DIRECT_INGRESS_MAX_HTTP_PORT": str(first + 79),
-        "RAY_SERVE_DIRECT_INGRESS_MIN_GRPC_PORT": str(first + 80),
-        "RAY_SERVE_DIRECT_INGRESS_MAX_GRPC_PORT": str(first + 99),
-        "RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S": "1",
-    }
-    command = [
-        str(Path(sys.executable).parent / "ray"),
-        "start",
-        "--head",
-        "--disable-usage-stats",
-        "--num-cpus=4",
-    ]
-    command += ["--node-ip-address=127.0.0.1", "--dashboard-host=127.0.0.1", f"--temp-dir={home}/r"]
-    command += [f"{name}={port}" for name, port in ports.items()]
-    (home / "h").mkdir()
+    home = tmp_path_factory.mktemp("roost")
+    # Callers of a replica that goes are drained for 30 s otherwise.
+    environment = {"RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S": "1"}
+    ray = EmbeddedCluster(home, num_cpus=4, environment=environment)
+    ray.start()
     try:
-        subprocess.run(command, env=env, check=True, capture_output=True, timeout=120)
-        dashboard = httpx2.Client(
-            base_url=f"http://127.0.0.1:{first + 1}", headers={"Authorization": f"Bearer {token}"}, timeout=60
-        )
-        with dashboard:
-            yield Cluster(
-                tmp_path_factory.mktemp("roost"),
-                dashboard,
-                f"http://127.0.0.1:{first + 12}",
-                range(first + 60, first + 80),
-            )
+        serve = ServeApi(ray.dashboard_url, ray.token, timeout_s=60)
+        yield Cluster(home, ray, serve)
+        serve.close()
     finally:
-        end_marked(marker)
-        shutil.rmtree(home, ignore_errors=True)
+        ray.stop()
 
 
 def application(
-    cluster: Cluster, source: str, class_name: str, config: dict[str, str], **limits: Any
+    cluster: Cluster, class_name: str, config: dict[str, str], **limits: Any
 ) -> tuple[DeploymentKey, dict[str, Any]]:
     """Store a servable and describe its Serve application."""
-    file = cluster.home / f"{class_name}.py"
-    file.write_text(source)
-    class_path = f"roost_ray_test:{class_name}"
-    bundle = pack(Traced(files={"roost_ray_test.py": file}, class_path=class_path, pins=[]))
+    class_path = f"replica_servables:{class_name}"
+    bundle = pack(Traced(files={SERVABLES.name: SERVABLES}, class_path=class_path, pins=[]))
     storage_url = (cluster.home / "storage").as_uri()
     StoredArtifacts(ObjectStore.open(storage_url)).put("bundles", bundle.fingerprint, bundle.data)
-    is_model = source is MODEL
+    is_model = class_name == "Sizes"
     key = DeploymentKey("test", class_name.lower(), "run", config_fingerprint(config))
     spec = ReplicaSpec(
         key=key,
@@ -310,11 +157,11 @@ def leave(url: str, request: bytes) -> socket.socket:
 
 def test_replicas_on_ray(cluster: Cluster) -> None:
     notes = cluster.home / "notes"
-    hello, hello_app = application(cluster, APP, "Greeter", {"greeting": "hello"}, max_body_bytes=1000)
-    salut, salut_app = application(cluster, APP, "Greeter", {"greeting": "salut"}, max_body_bytes=1000)
-    broken, broken_app = application(cluster, APP, "Greeter", {"greeting": "x", "broken": "you"})
+    hello, hello_app = application(cluster, "Greeter", {"greeting": "hello"}, max_body_bytes=1000)
+    salut, salut_app = application(cluster, "Greeter", {"greeting": "salut"}, max_body_bytes=1000)
+    broken, broken_app = application(cluster, "Greeter", {"greeting": "x", "broken": "you"})
     sizes, sizes_app = application(
-        cluster, MODEL, "Sizes", {"notes": str(notes)}, max_body_bytes=100_000, timeout_s=8
+        cluster, "Sizes", {"notes": str(notes)}, max_body_bytes=100_000, timeout_s=8
     )
     cluster.put(hello_app, salut_app, broken_app, sizes_app)
     applications = cluster.wait_for(
@@ -335,6 +182,11 @@ def test_replicas_on_ray(cluster: Cluster) -> None:
         check_serve_app(base, "salut")
     for base in (cluster.url(sizes), cluster.replica_url(sizes)):
         check_model(base, sizes)
+    wait_until(
+        lambda: "RuntimeError: a secret of the app" in replica_log(cluster.serve, hello.app_name),
+        lambda: replica_log(cluster.serve, hello.app_name),
+        10,
+    )
     check_leavers_of_serve_app(cluster.url(hello))
     check_leavers_of_model(cluster.url(sizes), notes)
     check_wedged_model_is_replaced(cluster, sizes)

@@ -1,4 +1,4 @@
-"""Calls an ASGI app in memory, as a server would."""
+"""Serves models and calls ASGI apps in memory, as a server would."""
 
 from __future__ import annotations
 
@@ -6,11 +6,19 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from roost.asgi.types import ASGIApp, Message
+from roost.capabilities import DetectionModel, MediaPolicy
+from roost.capabilities.table import get_capability
+from roost.contracts.replica import ReplicaLimits
+from roost.keys import DeploymentKey
+from roost.replica.inference_app import InferenceApp
+from roost.replica.served_model import ServedModel
+from roost.replica.stack import build_stack
 
 
 @dataclass
@@ -89,3 +97,36 @@ async def call_app(
 @pytest.fixture
 def call() -> Call:
     return call_app
+
+
+def serve_model(
+    model_class: type[DetectionModel],
+    use: Callable[[ASGIApp, ServedModel], Awaitable[Any]],
+    *,
+    limits: ReplicaLimits | None = None,
+    weights: Path | None = None,
+    config: dict[str, str] | None = None,
+) -> Any:
+    """Load the model, hand its app to `use`, unload it, and return what `use` returned."""
+    limits = limits or ReplicaLimits()
+
+    async def run() -> Any:
+        model = ServedModel(
+            model_class,
+            DeploymentKey("fam", "suf", "run"),
+            capability=get_capability("detection"),
+            policy=MediaPolicy(max_image_pixels=limits.max_image_pixels),
+            timeout_s=limits.timeout_s or 60.0,
+        )
+        try:
+            await model.load(weights, config or {})
+            return await use(build_stack(InferenceApp(model, limits), close=model.close), model)
+        finally:
+            await model.close()
+
+    return asyncio.run(run())
+
+
+@pytest.fixture
+def serve() -> Callable[..., Any]:
+    return serve_model

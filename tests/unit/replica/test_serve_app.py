@@ -12,9 +12,7 @@ import pytest
 from fastapi import APIRouter, Depends, FastAPI, Header, HTTPException, Request, WebSocket
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
-from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Mount, Route
 
 import roost.serve
 from roost.asgi.types import ASGIApp, Message, Receive, Scope, Send
@@ -281,44 +279,6 @@ def test_the_apps_own_handlers_come_first(call: Any) -> None:
             raise ValueError
 
     assert asyncio.run(call(stack(Handled()), "GET", "/")).status == 418
-
-
-def test_inherited_methods_are_bound_and_overrides_win(call: Any) -> None:
-    app = FastAPI()
-
-    class Base:
-        word = "base"
-
-        @app.get("/kept")
-        def kept(self) -> str:
-            return self.word
-
-        @app.get("/changed")
-        def changed(self) -> str:
-            return "base"
-
-    @roost.serve.ingress(app)
-    class Derived(Base):
-        word = "derived"
-
-        def changed(self) -> str:
-            return "derived"
-
-    served = stack(Derived())
-    assert asyncio.run(call(served, "GET", "/kept")).json == "derived"
-    assert asyncio.run(call(served, "GET", "/changed")).json == "derived"
-
-
-def test_routes_of_starlette_get_the_instance(call: Any) -> None:
-    class Plain:
-        word = "hi"
-
-        async def hello(self, request: Request) -> Response:
-            return PlainTextResponse(f"{self.word} {request.path_params['name']}")
-
-    app = Starlette(routes=[Mount("/in", routes=[Route("/{name}", Plain.hello)])])
-    served = stack(roost.serve.ingress(app)(Plain)())
-    assert asyncio.run(call(served, "GET", "/in/you")).body == b"hi you"
 
 
 def test_any_other_asgi_app_is_passed_through(call: Any) -> None:
