@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import cached_property, partial
 from importlib.util import find_spec
 from pathlib import Path
 from sqlite3 import Connection as SQLiteConnection
@@ -14,7 +14,7 @@ from typing import Final
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.orm import Session, sessionmaker
+from sqlalchemy.orm import Session
 
 from roost.errors import BadRequest, Unavailable
 
@@ -37,17 +37,23 @@ class Database:
             SQLite file is made when it is missing.
         busy_timeout_s: How long a writer waits for other writers.
 
-    Raises:
-        BadRequest: for another kind of database, or a driver that is not installed.
+    Nothing is opened before the first use.
     """
 
     def __init__(self, url: str, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
         self.url = url
-        self.engine = _create_engine(_checked(url), busy_timeout_s)
-        self._sessions = sessionmaker(self.engine, expire_on_commit=False)
         self._busy_timeout_s = busy_timeout_s
         # Writers of this process wait here, without a connection, so that readers always find one.
         self._writing = threading.Lock()
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The connections.
+
+        Raises:
+            BadRequest: for another kind of database, or a driver that is not installed.
+        """
+        return _create_engine(_checked(self.url), self._busy_timeout_s)
 
     @contextmanager
     def read(self) -> Iterator[Session]:
@@ -56,7 +62,7 @@ class Database:
         Raises:
             Unavailable: when the database does not answer.
         """
-        with _outages(), self._sessions() as session:
+        with _outages(), Session(self.engine, expire_on_commit=False) as session:
             yield session
 
     @contextmanager
@@ -66,7 +72,12 @@ class Database:
         Raises:
             Unavailable: when the database does not answer, or other writers keep the lock.
         """
-        with self._turn(), _outages(), self._sessions() as session, session.begin():
+        with (
+            self._turn(),
+            _outages(),
+            Session(self.engine, expire_on_commit=False) as session,
+            session.begin(),
+        ):
             session.connection(execution_options={_WRITES: True})
             yield session
 
@@ -80,7 +91,8 @@ class Database:
 
     def close(self) -> None:
         """Close all pooled connections."""
-        self.engine.dispose()
+        if "engine" in self.__dict__:
+            self.engine.dispose()
 
     @contextmanager
     def _turn(self) -> Iterator[None]:

@@ -127,12 +127,19 @@ def test_a_file_that_cannot_be_opened_is_an_outage(tmp_path: Path) -> None:
     "url", ["", "nonsense", "sqlite://", "sqlite:///:memory:", "mysql://me:secret@host/db", "me:secret@host"]
 )
 def test_other_databases_are_refused_without_telling_the_password(url: str) -> None:
-    with pytest.raises(BadRequest) as caught:
-        Database(url)
+    database = Database(url)
+    with pytest.raises(BadRequest) as caught, database.read():
+        pass
     assert "secret" not in str(caught.value)
     assert caught.value.hint == (
         "Write sqlite:////absolute/file.db or postgresql://user:password@host/database."
     )
+
+
+def test_nothing_is_opened_before_the_first_use(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path}/folder/records.db")
+    database.close()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_times_come_back_as_the_same_moment_in_utc(database: Database) -> None:
