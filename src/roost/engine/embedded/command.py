@@ -97,6 +97,9 @@ def start_environment(
         # Ray's own switch for one-machine clusters: without it a loopback address is replaced by the
         # machine's outer one, and its processes listen on all interfaces.
         "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+        # Ray's own waits are for an idle machine; how long a start may take is for our time-out to say.
+        "RAY_DASHBOARD_STARTUP_TIMEOUT_S": "600",
+        "RAY_DASHBOARD_SUBPROCESS_MODULE_WAIT_READY_TIMEOUT": "600",
         "DASHBOARD_METRIC_PORT": str(state.ports.inner(7)),
         "NO_PROXY": _no_proxy(inherited),
         "no_proxy": _no_proxy(inherited),
