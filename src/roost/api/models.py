@@ -19,6 +19,7 @@ from roost.contracts.model import (
 )
 from roost.contracts.requirements import ModelRequirements
 from roost.keys import ModelKey
+from roost.services.model_claims import check_claimable
 from roost.services.models import Models
 
 
@@ -84,6 +85,7 @@ def _add_entries(router: APIRouter, models: Models) -> None:
 def _add_claims(router: APIRouter, models: Models) -> None:
     @router.post("/{family}/{suffix}/{run_name}/claims", summary="Begin to write a model")
     def claim(key: Key, request: ClaimRequest) -> Claim:
+        check_claimable(key, request)
         return models.claim(key, request)
 
     @router.put("/{family}/{suffix}/{run_name}/claims/{token}", summary="Renew a claim")

@@ -24,7 +24,8 @@ _MAX_REASON_LENGTH: Final = 4000
 
 
 def check_claimable(key: ModelKey, request: ClaimRequest) -> None:
-    """Make sure that the key may be written in this mode.
+    """Make sure that a caller from outside may write the key in this mode. The server itself
+    saves declared models.
 
     Raises:
         InvalidName: for a save under a reserved run name.

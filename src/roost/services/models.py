@@ -25,7 +25,7 @@ from roost.records.database import Database
 from roost.records.models import ModelFilter, ModelRow, count_models, find_model, page_models
 from roost.services.artifacts import Artifacts
 from roost.services.clock import Clock
-from roost.services.model_claims import LEASE_S, begin, check_claimable, finish, give_up, needs_no_upload, own
+from roost.services.model_claims import LEASE_S, begin, finish, give_up, needs_no_upload, own
 from roost.services.model_phases import (
     not_ready,
     saved_model,
@@ -117,10 +117,8 @@ class Models:
         """Begin to write a model, or learn that an import or registration is ready already.
 
         Raises:
-            InvalidName: for a save under a reserved run name.
             ModelBusy: while another writer holds a claim that has not lapsed; naming it.
         """
-        check_claimable(key, request)
         with self._db.write() as session:
             now = self._clock.now()
             row = find_model(session, key)

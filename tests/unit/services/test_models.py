@@ -23,6 +23,7 @@ from roost.errors import (
 from roost.keys import NO_WEIGHTS, ModelKey
 from roost.records.database import Database
 from roost.records.tables import METADATA
+from roost.services.model_claims import check_claimable
 from roost.services.models import Models
 from roost.storage.artifacts import sha256
 from roost.testing.fake_clock import EPOCH, FakeClock
@@ -327,9 +328,12 @@ def test_a_save_replaces_settings_only_when_it_brings_some(registry: Registry) -
 
 @pytest.mark.parametrize("run_name", ["imported", "declared"])
 def test_saving_under_a_reserved_run_name_is_refused(registry: Registry, run_name: str) -> None:
+    key = ModelKey("yolo", "coco", run_name)
     with pytest.raises(InvalidName, match=f"run name '{run_name}' is reserved"):
-        registry.claim(ModelKey("yolo", "coco", run_name))
-    assert registry.models.count() == 0
+        check_claimable(key, ClaimRequest(mode="save", writer="ann"))
+    check_claimable(key, ClaimRequest(mode="import", writer="ann"))
+    check_claimable(SAVED, ClaimRequest(mode="save", writer="ann"))
+    assert registry.save(key).phase == "ready"  # the server itself saves what was declared
 
 
 # --- importing once
