@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roost.asgi.body import ClientGone, limited, read_body
@@ -36,6 +36,7 @@ def read(pieces: list[bytes], limit: int, length: bytes | None = None) -> bytes:
     return asyncio.run(read_body(scope(length), receiver(pieces), limit))
 
 
+@settings(deadline=None)
 @given(st.lists(st.binary(max_size=20), min_size=1, max_size=8), st.integers(0, 60))
 def test_a_body_is_whole_or_refused(pieces: list[bytes], limit: int) -> None:
     whole = b"".join(pieces)

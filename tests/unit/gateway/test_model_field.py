@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roost.asgi.types import Message, Receive
@@ -48,6 +48,7 @@ def read(body: bytes, step: int = 10**9) -> tuple[str, Pieces]:
     return asyncio.run(run()), pieces
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.text(max_size=8), JSON, max_size=5), st.text(min_size=1, max_size=20), st.data())
 def test_it_is_found_wherever_it_stands(rest: dict[str, Any], model: str, data: st.DataObject) -> None:
     rest.pop("model", None)
@@ -62,6 +63,7 @@ def test_it_is_found_wherever_it_stands(rest: dict[str, Any], model: str, data: 
     assert body.encode().startswith(b"".join(pieces.chunks))
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200) | st.text(max_size=200).map(str.encode), st.sampled_from([3, 10**9]))
 def test_hostile_bytes_end_in_our_errors(body: bytes, step: int) -> None:
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roost.asgi.types import Message
@@ -84,6 +84,7 @@ def test_a_type_without_a_boundary_is_refused(content_type: bytes) -> None:
         read(METADATA + END, 1000, content_type)
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=300), st.binary(max_size=60), st.sampled_from([5, 10**9]))
 def test_hostile_bytes_end_in_our_errors(body: bytes, tail: bytes, step: int) -> None:
     for hostile in (body or b"x", b"--frontier\r\n" + body, METADATA[:40] + body + tail):
@@ -93,6 +94,7 @@ def test_hostile_bytes_end_in_our_errors(body: bytes, tail: bytes, step: int) ->
             continue
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=80))
 def test_hostile_content_types_end_in_our_errors(content_type: bytes) -> None:
     try:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roost.gateway.upstream import Upstream, UpstreamLost
@@ -104,6 +104,7 @@ def test_a_body_without_framing_ends_with_the_connection(descriptor: int) -> Non
     assert (body, reusable) == (b"hello", False)
 
 
+@settings(deadline=None)
 @given(st.sampled_from([LENGTH, CHUNKED]), st.integers(1, 30))
 def test_pieces_of_any_size_give_the_same_body(answer: bytes, step: int) -> None:
     read_end, write_end = os.pipe()
@@ -161,6 +162,7 @@ def test_an_answer_that_is_not_whole_is_lost(descriptor: int, answer: bytes) -> 
         exchange(descriptor, *([answer] if answer else []), eof=True)
 
 
+@settings(deadline=None)
 @given(st.binary(min_size=1, max_size=200))
 def test_hostile_bytes_end_in_one_error(data: bytes) -> None:
     read_end, write_end = os.pipe()
