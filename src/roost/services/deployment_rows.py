@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 from roost.errors import NameTaken
 from roost.records.deployments import DeploymentRow, find_by_live_name
 from roost.services.deployment_target import Target
+from roost.serving.spec import restarts_replicas
 from roost.serving.transition import NOT_STARTED, RUNNING
 
 
@@ -77,11 +78,12 @@ def begin(row: DeploymentRow, target: Target, name: str, now: datetime) -> None:
 def update(row: DeploymentRow, target: Target, now: datetime) -> None:
     """Change what is deployed, or try again what failed."""
     serving = serves(row)
-    if row.phase == "failed":
-        if not serving:
-            row.step = "clear"
-        elif row.application == target.application:
-            row.restarts += 1
+    if restarts_replicas(row.application, target.application):
+        row.restarts = 0
+    elif row.phase == "failed" and serving:
+        row.restarts += 1
+    if row.phase == "failed" and not serving:
+        row.step = "clear"
     if serving and row.bundle_fingerprint != target.bundle_fingerprint:
         replaced = row.replaced_bundle_fingerprint or row.bundle_fingerprint
         row.replaced_bundle_fingerprint = replaced if replaced != target.bundle_fingerprint else ""

@@ -4,8 +4,9 @@
     step `clear`  it is left out until Ray has forgotten it (and `retry_at` has come), then applied afresh:
                   an identical PUT does not make Ray retry an application that failed
 
-A failed start is retried with growing pauses: by clearing when nothing runs, else, so that the old
-replicas go on serving, by a restart counter in the application's arguments.
+A failed first start is retried with growing pauses. A failed update is not: its old replicas serve,
+and it is removed neither now nor when it is deployed again; then the `restarts` counter in the
+application's arguments makes it another application to Ray.
 """
 
 from __future__ import annotations
@@ -156,36 +157,31 @@ def _about_to_put(
 
 
 def _failed(wanted: Wanted, state: State, app: ObservedApp, serves: bool, now: datetime) -> Moved:
+    """The wanted version did not start. Ray has tried it several times by itself."""
+    target = with_restarts(wanted.application, state.restarts)
     seen = replace(
         state,
         ray_status=app.status,
         replicas=_known(app.replicas, state.replicas),
         observed_generation=wanted.generation,
     )
-    target = with_restarts(wanted.application, state.restarts)
     if state.phase == "failed" and state.observed_generation == wanted.generation:
         return Moved(seen, target)
-    if state.retry_at is not None:
-        if now < state.retry_at:
-            return Moved(seen, target)
-        again = replace(seen, restarts=state.restarts + 1, retry_at=None)
-        return Moved(again, with_restarts(wanted.application, again.restarts))
     failures = state.failures + 1
     reason = app.message or "Ray gave no reason; the replica's log may have it."
-    if failures >= MAX_STARTS:
+    if serves or failures >= MAX_STARTS:
         message = f"{_STILL_SERVED} {reason}" if serves else reason
         return Moved(replace(seen, failures=failures, phase="failed", message=message), target)
     pause_s = FIRST_PAUSE_S * 2 ** (failures - 1)
     waiting = replace(
         seen,
+        step="clear",
         failures=failures,
         retry_at=now + timedelta(seconds=pause_s),
         phase="deploying",
         message=f"Start {failures} of {MAX_STARTS} failed, the next follows in {pause_s:g} s. {reason}",
     )
-    if serves:
-        return Moved(waiting, target)
-    return Moved(replace(waiting, step="clear"), None)
+    return Moved(waiting, None)
 
 
 def _seen(wanted: Wanted, state: State, app: ObservedApp, status: str) -> State:

@@ -196,30 +196,21 @@ class TestUpdate:
         assert (state.phase, state.message, state.replaced_bundle_fingerprint) == ("running", "", "")
         assert state.replicas == (NEW,)
 
-    def test_a_failed_update_is_retried_beside_the_old_replicas_and_never_removed(self) -> None:
+    def test_a_failed_update_says_so_and_the_old_replicas_are_never_removed(self) -> None:
         failed = seen("DEPLOY_FAILED", V2, OLD, deployment="DEPLOY_FAILED", message="ValueError: x")
-        state = replace(self.BEFORE, replicas=(OUTDATED,))
-        moved = step(self.WANTED, state, failed)
+        moved = step(self.WANTED, replace(self.BEFORE, replicas=(OUTDATED,)), failed)
         assert moved.application == V2
-        assert (moved.state.phase, moved.state.step, moved.state.failures) == ("deploying", "apply", 1)
-        assert moved.state.retry_at == NOW + timedelta(seconds=1)
+        assert (moved.state.phase, moved.state.step, moved.state.failures) == ("failed", "apply", 1)
+        assert moved.state.message == "The replicas of the version before go on serving. ValueError: x"
+        assert moved.state.replicas == (OUTDATED,)
         assert step(self.WANTED, moved.state, failed) == moved
 
-        again = step(self.WANTED, moved.state, failed, NOW + timedelta(seconds=1))
-        assert again.application == {**V2, "args": {"bundle": 2, "restarts": 1}}
-        assert (again.state.restarts, again.state.retry_at, again.state.failures) == (1, None, 1)
-
-        last = step(
-            self.WANTED,
-            replace(again.state, failures=2),
-            seen(
-                "DEPLOY_FAILED", again.application, OLD, deployment="DEPLOY_FAILED", message="ValueError: x"
-            ),
-        )
-        assert last.application == again.application
-        assert last.state.phase == "failed"
-        assert last.state.message == "The replicas of the version before go on serving. ValueError: x"
-        assert last.state.replicas == (OUTDATED,)
+    def test_a_failed_update_deployed_again_is_another_application_to_ray(self) -> None:
+        state = replace(self.BEFORE, replicas=(OUTDATED,), restarts=1)
+        app = seen("DEPLOY_FAILED", V2, OLD, deployment="DEPLOY_FAILED")
+        moved = step(want(V2, generation=3), state, app)
+        assert moved.application == {**V2, "args": {"bundle": 2, "restarts": 1}}
+        assert (moved.state.phase, moved.state.step) == ("deploying", "apply")
 
     def test_back_to_the_version_before_after_a_failed_update(self) -> None:
         failed = replace(self.BEFORE, phase="deploying", replicas=(OUTDATED,), observed_generation=2)
