@@ -103,9 +103,7 @@ class DeploymentKey:
 
     def __post_init__(self) -> None:
         ModelKey(self.family, self.suffix, self.run_name)
-        if self.config_fingerprint != "" and not (
-            isinstance(self.config_fingerprint, str) and _FINGERPRINT.fullmatch(self.config_fingerprint)
-        ):
+        if self.config_fingerprint != "" and not (_FINGERPRINT.fullmatch(str(self.config_fingerprint))):
             raise InvalidName(
                 f"config fingerprint {_shown(self.config_fingerprint)} is not valid: "
                 f"it is empty or {FINGERPRINT_LENGTH} lower-case hex digits.",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import signal
 import socket
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from ipaddress import ip_address
 from typing import Any
 
@@ -36,6 +37,7 @@ from roost.settings import Settings
 
 _log = logging.getLogger("roost")
 _BACKLOG = 2048
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def run(flags: dict[str, Any]) -> None:
@@ -51,10 +53,14 @@ def run(flags: dict[str, Any]) -> None:
     check_exposure(settings)
     lock = HomeLock(settings.home_dir)
     lock.take(settings.url)
+    # Until the loop runs, SIGTERM ends as Ctrl-C does: by an exception that cleans up on its way.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         listener = listen(settings)
         _log.info("Roost %s listens at %s (home %s)", roost.__version__, settings.url, settings.home_dir)
-        _serve(Parts(settings), listener)
+        _run_parts(Parts(settings), listener)
+    except KeyboardInterrupt:
+        _log.info("Interrupted")
     finally:
         lock.release()
     _log.info("Roost has stopped")
@@ -134,6 +140,24 @@ class _Server(uvicorn.Server):
         self._before_drain()
         await super().shutdown(sockets)
 
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Ctrl-C and SIGTERM drain, and are not raised again afterwards: the exit code is then 0."""
+        before = {number: signal.signal(number, self.handle_exit) for number in _SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def _run_parts(parts: Parts, listener: socket.socket) -> None:
+    try:
+        parts.start()
+        _serve(parts, listener)
+    finally:
+        parts.stop()
+
 
 def _serve(parts: Parts, listener: socket.socket) -> None:
     config = uvicorn.Config(
@@ -150,7 +174,13 @@ def _serve(parts: Parts, listener: socket.socket) -> None:
 
 
 def _framework(parts: Parts) -> FastAPI:
-    app = FastAPI(title="Roost", version=roost.__version__, lifespan=_lifespan(parts), redoc_url=None)
+    app = FastAPI(
+        title="Roost",
+        version=roost.__version__,
+        lifespan=_lifespan(parts),
+        redoc_url=None,
+        max_body_size=parts.settings.max_body_bytes or None,
+    )
     install_error_handlers(app)
     app.include_router(info_router(parts.info))
     app.include_router(models_router(parts.models))
@@ -168,13 +198,9 @@ def _lifespan(parts: Parts) -> Callable[[FastAPI], Any]:
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         started = time.monotonic()
         ready = asyncio.create_task(_say_when_ready(parts, started))
-        try:
-            await asyncio.to_thread(parts.start)
-            yield
-        finally:
-            ready.cancel()
-            await asyncio.to_thread(parts.stop)
-            parts.pool.close()
+        yield
+        ready.cancel()
+        parts.pool.close()
 
     return lifespan
 

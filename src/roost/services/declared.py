@@ -72,14 +72,18 @@ class DeclaredModels:
         servable = check(bundle)
         if self._artifacts.missing("bundles", [bundle.fingerprint]):
             self._artifacts.put("bundles", bundle.fingerprint, bundle.data)
-        claim = self._models.claim(key, ClaimRequest(mode="save", writer="POST /v1/models"))
-        assert claim.token is not None
+        token = self._models.claim(key, ClaimRequest(mode="save", writer="POST /v1/models")).token
+        assert token is not None
         commit = CommitRequest(
             servable=servable,
             requirements=ModelRequirements(num_gpus=settings.num_gpus, ram_gb=settings.memory_mb / 1024),
             config=config_of(request.model_params),
         )
-        self._models.commit(key, claim.token, commit)
+        try:
+            self._models.commit(key, token, commit)
+        except RoostError as error:
+            self._models.abandon(key, token, error.message)
+            raise
 
     def _wait(self, deployment: Deployment) -> None:
         deadline = time.monotonic() + DEPLOY_TIMEOUT_S
