@@ -179,18 +179,9 @@ def test_a_constructor_that_raises_is_told_by_its_deployment(serve: Subject) -> 
     assert serve.apps()[config["name"]]["status"] in ("DEPLOY_FAILED", "DEPLOYING")
 
 
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        ({"import_path": None}, "import_path"),
-        ({"route_prefix": "no-slash"}, "route_prefix"),
-    ],
-)
-def test_a_wrong_body_is_refused_with_the_reason_and_changes_nothing(
-    serve: Subject, wrong: dict[str, Any], said: str
-) -> None:
-    with pytest.raises(InternalError, match=said) as caught:
-        serve.put({**an_app(), **wrong})
+def test_a_wrong_body_is_refused_with_the_reason_and_changes_nothing(serve: Subject) -> None:
+    with pytest.raises(InternalError, match="import_path") as caught:
+        serve.put({**an_app(), "import_path": None})
     assert "400" in caught.value.message
     assert serve.apps() == {}
 

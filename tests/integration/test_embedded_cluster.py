@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -53,6 +54,14 @@ def wait_until_dead(cluster: EmbeddedCluster, patience_s: float = 5.0) -> None:
         time.sleep(0.05)
 
 
+def details_of(cluster: EmbeddedCluster, token: str | None) -> dict[str, Any]:
+    api = ServeApi(cluster.dashboard_url, token)
+    try:
+        return api.get()
+    finally:
+        api.close()
+
+
 @pytest.mark.ray
 def test_one_life_from_start_over_a_killed_server_to_the_end(tmp_path: Path) -> None:
     """One start serves many checks, since a start costs half a minute."""
@@ -68,12 +77,11 @@ def test_one_life_from_start_over_a_killed_server_to_the_end(tmp_path: Path) -> 
         processes = find_processes(first.state.cluster_id)
         assert os.getpid() not in {process.pid for process in processes}
 
-        api = ServeApi(first.dashboard_url, first.token)
-        details = api.get()
+        details = details_of(first, first.token)
         assert details["http_options"]["host"] == "127.0.0.1"
         assert [proxy["status"] for proxy in details["proxies"].values()] == ["HEALTHY"]
         with pytest.raises(EngineUnavailable, match="401"):
-            ServeApi(first.dashboard_url, None).get()
+            details_of(first, None)
 
         # A server that was killed left all this; the next one takes it over as it is.
         second = EmbeddedCluster(tmp_path)

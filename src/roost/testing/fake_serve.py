@@ -256,8 +256,6 @@ def _what_is_wrong(body: Any) -> str:
     for app in apps:
         if not isinstance(app, dict) or not isinstance(app.get("import_path"), str):
             return "ValidationError: applications.0.import_path\n  Field required"
-        if not str(app.get("route_prefix", "/")).startswith("/"):
-            return f"ValidationError: Got {app['route_prefix']!r} for route_prefix. It must start with '/'."
     for key in ("name", "route_prefix"):
         values = [app.get(key) for app in apps]
         if len(set(values)) < len(values):

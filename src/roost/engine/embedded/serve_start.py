@@ -36,6 +36,12 @@ class ServeStart:
         self._stopped.set()
 
     def _run(self) -> None:
+        try:
+            self._bring_up()
+        finally:
+            self._api.close()
+
+    def _bring_up(self) -> None:
         body = {
             "proxy_location": "HeadOnly",
             "http_options": {"host": LOOPBACK, "port": self._port},
