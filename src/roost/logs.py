@@ -9,7 +9,8 @@ import structlog
 
 from roost.asgi.request_id import current_request_id
 
-_QUIET = ("alembic", "asyncio", "httpcore2", "httpx2", "multipart", "python_multipart", "uvicorn")
+_QUIET = ("alembic", "asyncio", "httpcore2", "httpx2", "uvicorn")
+_MUTE = ("python_multipart",)  # warns of every malformed body, which is the caller's fault
 
 
 def configure_logging(level: str) -> None:
@@ -37,6 +38,8 @@ def configure_logging(level: str) -> None:
     root.setLevel(level.upper())
     for name in _QUIET:
         logging.getLogger(name).setLevel(logging.WARNING)
+    for name in _MUTE:
+        logging.getLogger(name).setLevel(logging.ERROR)
 
 
 def _add_request_id(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import signal
 import socket
@@ -168,6 +169,7 @@ def _serve(parts: Parts, listener: socket.socket) -> None:
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,
         timeout_graceful_shutdown=round(parts.settings.shutdown_grace_s),
     )
     _Server(config, parts.changes.close).run(sockets=[listener])
@@ -198,9 +200,13 @@ def _lifespan(parts: Parts) -> Callable[[FastAPI], Any]:
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         started = time.monotonic()
         ready = asyncio.create_task(_say_when_ready(parts, started))
+        # What is loaded by now lives as long as the server: collections need not walk it.
+        gc.collect()
+        gc.freeze()
         yield
         ready.cancel()
         parts.pool.close()
+        await asyncio.sleep(0)  # the loop closes the connections in its next turn
 
     return lifespan
 
