@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import base64
+import gc
 import io
 import json
 import socket
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,13 +45,9 @@ class Cluster:
 
     def put(self, *applications: dict[str, Any]) -> None:
         port = self.ray.state.ports.serve
-        self.serve.put(
-            {
-                "proxy_location": "HeadOnly",
-                "http_options": {"host": "127.0.0.1", "port": port},
-                "applications": list(applications),
-            }
-        )
+        options = {"host": "127.0.0.1", "port": port}
+        body = {"proxy_location": "HeadOnly", "http_options": options, "applications": list(applications)}
+        self.serve.put(body)
 
     def applications(self) -> dict[str, Any]:
         found: dict[str, Any] = self.serve.get()["applications"]
@@ -92,6 +91,10 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     environment = {"RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S": "1"}
     ray = EmbeddedCluster(home, num_cpus=4, environment=environment)
     ray.start()
+    with warnings.catch_warnings():
+        # The start leaves its own connection to the dashboard open.
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
     try:
         serve = ServeApi(ray.dashboard_url, ray.token, timeout_s=60)
         yield Cluster(home, ray, serve)
@@ -164,14 +167,8 @@ def test_replicas_on_ray(cluster: Cluster) -> None:
         cluster, "Sizes", {"notes": str(notes)}, max_body_bytes=100_000, timeout_s=8
     )
     cluster.put(hello_app, salut_app, broken_app, sizes_app)
-    applications = cluster.wait_for(
-        {
-            hello.app_name: "RUNNING",
-            salut.app_name: "RUNNING",
-            sizes.app_name: "RUNNING",
-            broken.app_name: "DEPLOY_FAILED",
-        }
-    )
+    statuses = {key.app_name: "RUNNING" for key in (hello, salut, sizes)}
+    applications = cluster.wait_for(statuses | {broken.app_name: "DEPLOY_FAILED"})
 
     message = applications[broken.app_name]["deployments"]["App"]["message"]
     assert "raised ValueError: no greeting for 'you'" in message
@@ -182,11 +179,8 @@ def test_replicas_on_ray(cluster: Cluster) -> None:
         check_serve_app(base, "salut")
     for base in (cluster.url(sizes), cluster.replica_url(sizes)):
         check_model(base, sizes)
-    wait_until(
-        lambda: "RuntimeError: a secret of the app" in replica_log(cluster.serve, hello.app_name),
-        lambda: replica_log(cluster.serve, hello.app_name),
-        10,
-    )
+    log = partial(replica_log, cluster.serve, hello.app_name)
+    wait_until(lambda: "RuntimeError: a secret of the app" in log(), log, 10)
     check_leavers_of_serve_app(cluster.url(hello))
     check_leavers_of_model(cluster.url(sizes), notes)
     check_wedged_model_is_replaced(cluster, sizes)
