@@ -161,6 +161,7 @@ def test_a_start_that_takes_too_long_fails_and_leaves_nothing(tmp_path: Path) ->
         cluster.start()
     assert time.monotonic() - started < 3.0 + 3.0
     assert_nothing_left(tmp_path)
+    cluster.stop()
 
 
 @pytest.mark.ray
