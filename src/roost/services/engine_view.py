@@ -62,9 +62,14 @@ class EngineView:
             return self._trouble
 
     def find_nodes(self) -> Sequence[NodeInfo] | None:
-        """The nodes, at most `NODES_FRESH_S` old; None while Ray does not answer."""
+        """The nodes, at most `NODES_FRESH_S` old; None while Ray does not answer.
+
+        While the reconciler finds it out of reach, nobody waits here for another time-out.
+        """
         now = self._monotonic()
         with self._lock:
+            if self._trouble:
+                return None
             if self._nodes is not None and now - self._nodes_at < NODES_FRESH_S:
                 return self._nodes
         try:

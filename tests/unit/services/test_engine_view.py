@@ -1,0 +1,71 @@
+"""What is known of Ray."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from roost.contracts.info import NodeInfo
+from roost.errors import EngineUnavailable
+from roost.services.engine_view import EngineView
+from roost.testing.fake_clock import EPOCH, FakeClock
+
+NODE = NodeInfo(node_id="n1", name="node-one", ip="10.0.0.1", alive=True)
+
+
+class Ray:
+    def __init__(self) -> None:
+        self.asked = 0
+        self.away = False
+
+    def nodes(self) -> Sequence[NodeInfo]:
+        self.asked += 1
+        if self.away:
+            raise EngineUnavailable("Ray does not answer.")
+        return [NODE]
+
+
+@pytest.fixture
+def ray() -> Ray:
+    return Ray()
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def view(ray: Ray, clock: FakeClock) -> EngineView:
+    return EngineView(ray.nodes, lambda name, tail: "", monotonic=lambda: clock.now().timestamp())
+
+
+def test_nodes_are_asked_for_when_what_is_known_is_old(view: EngineView, ray: Ray, clock: FakeClock) -> None:
+    assert view.node_names() == {}
+    assert view.find_nodes() == [NODE]
+    clock.advance(1.9)
+    view.find_nodes()
+    assert ray.asked == 1
+    clock.advance(0.2)
+    view.find_nodes()
+    assert ray.asked == 2
+    assert view.node_names() == {"n1": "node-one"}
+
+
+def test_while_ray_is_away_no_nodes_are_known(view: EngineView, ray: Ray) -> None:
+    ray.away = True
+    assert view.find_nodes() is None
+    ray.away = False
+    assert view.find_nodes() == [NODE]
+
+
+def test_nobody_waits_for_a_ray_that_is_known_to_be_away(view: EngineView, ray: Ray) -> None:
+    view.saw(EPOCH)
+    assert view.lost("no route") == EPOCH
+    assert (view.trouble, view.last_seen) == ("no route", EPOCH)
+    assert view.find_nodes() is None
+    assert ray.asked == 0
+    view.saw(EPOCH)
+    assert view.trouble == ""
+    assert view.find_nodes() == [NODE]
