@@ -74,7 +74,7 @@ def detect(url: str) -> None:
 
     with step("Undeploy the detector (roost.undeploy_model)"):
         roost.undeploy_model(deployment.key)
-        show(f"{len(roost.list_deployed_models())} deployments are left")
+        show_phase(deployment)
 
 
 def greet() -> None:
@@ -92,7 +92,12 @@ def greet() -> None:
     with step("Undeploy both"):
         for deployment in wanted:
             roost.undeploy_model(deployment.key)
-        show(f"{len(roost.list_deployed_models())} deployments are left")
+            show_phase(deployment)
+
+
+def show_phase(deployment: roost.Deployment) -> None:
+    """Say how a deployment stands now."""
+    show(f"{deployment.name!r} is {roost.model_serving_status(deployment.key).phase}")
 
 
 def picture(name: str) -> Path:

@@ -20,3 +20,14 @@ def test_nothing_found_draws_nothing() -> None:
     blank = Image.new("RGB", (10, 10), "white")
     drawn = draw_detections(blank, DetectionOutput(boxes=[], scores=[], classes=[]))
     assert drawn.getcolors() == [(100, (255, 255, 255))]
+
+
+def test_labels_of_boxes_at_one_place_do_not_cover_each_other() -> None:
+    boxes = [[20, 60, 90, 90], [20, 60, 90, 90]]
+    output = DetectionOutput(boxes=boxes, scores=[0.9, 0.8], classes=["cat", "dog"])
+    drawn = draw_detections(Image.new("RGB", (200, 200), "white"), output)
+    colours = {colour for _, colour in drawn.getcolors(40000) or []}
+    red, green = (0xE6, 0x19, 0x4B), (0x3C, 0xB4, 0x4B)
+    assert {red, green} <= colours
+    pixels = [drawn.getpixel((22, y)) for y in range(40, 60)]
+    assert red in pixels
