@@ -1,0 +1,1 @@
+"""Found by `lost` at run time only."""
