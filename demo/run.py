@@ -14,16 +14,16 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import httpx2
-from greeting import Greeting
 from PIL import Image
+
+import roost
+from greeting import Greeting
+from roost.client.draw import draw_detections
+from roost.contracts.detection import DetectionOutput, DetectionResponse
 from roost_detector.model import SsdMobileNetV2
 from roost_detector.weights import weights_dir
 from server import running_server
 from steps import console, show, step
-
-import roost
-from roost.client.draw import draw_detections
-from roost.contracts.detection import DetectionOutput, DetectionResponse
 
 OUT = Path(__file__).parent / "out"
 

@@ -6,14 +6,14 @@ import inspect
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
-import click
 import typer
-from roost.server import openapi_document
 
 import roost
 from roost.cli.main import app as cli
 from roost.errors import STATUS, RoostError, reason_of
+from roost.server import openapi_document
 from roost.settings import Settings
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -56,7 +56,7 @@ def cli_page() -> str:
     root = typer.main.get_command(cli)
     parts = [f"{NOTICE}# The `roost` command\n"]
     for path, command in _commands("roost", root):
-        context = click.Context(command, info_name=path, terminal_width=100, max_content_width=100)
+        context = typer.Context(command, info_name=path, terminal_width=100, max_content_width=100)
         with context:
             parts.append(f"## {path}\n\n```text\n{command.get_help(context).rstrip()}\n```\n")
     return "\n".join(parts)
@@ -89,7 +89,7 @@ def errors_page() -> str:
     return f"{NOTICE}# Errors\n\n" + "\n".join(rows) + "\n"
 
 
-def _commands(path: str, command: click.Command) -> list[tuple[str, click.Command]]:
+def _commands(path: str, command: Any) -> list[tuple[str, Any]]:
     found = [(path, command)]
     for name, child in sorted(getattr(command, "commands", {}).items()):
         found += _commands(f"{path} {name}", child)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from boxes import bright_box
-
 from roost.capabilities import DetectionInput, DetectionModel, DetectionOutput
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import bentoml
+
 from boxes import bright_box, decode
 
 

@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 import litserve
+
 from boxes import bright_box, decode
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from boxes import bright_box, decode
 from fastapi import FastAPI
 from pydantic import BaseModel
+
+from boxes import bright_box, decode
 
 app = FastAPI()
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-from roost_detector import SsdMobileNetV2, weights_dir
 
 from roost.capabilities import DetectionInput, MediaPolicy, load_image
 from roost.errors import BadRequest, InvalidWeights
 from roost.keys import DeploymentKey
 from roost.serve import servable_kind
+from roost_detector import SsdMobileNetV2, weights_dir
 
 KEY = DeploymentKey("coco", "ssd-mobilenet-v2", "imported")
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from roost_detector import weights, weights_dir
 
 from roost.errors import CorruptArtifact, InvalidWeights
+from roost_detector import weights, weights_dir
 
 GRAPH = "frozen_inference_graph.pb"
 CONFIG = "ssd_mobilenet_v2_coco_2018_03_29.pbtxt"

@@ -81,6 +81,12 @@ def count_models(session: Session) -> int:
     return session.scalar(select(func.count()).select_from(ModelRow)) or 0
 
 
+def list_model_keys(session: Session, *, limit: int) -> list[ModelKey]:
+    """Keys of the newest entries, in any phase."""
+    keys = select(ModelRow.family, ModelRow.suffix, ModelRow.run_name)
+    return [ModelKey(*key) for key in session.execute(keys.order_by(ModelRow.created_at.desc()).limit(limit))]
+
+
 def page_models(
     session: Session, which: ModelFilter, *, now: datetime, limit: int, offset: int
 ) -> tuple[Sequence[tuple[ModelRow, ClaimRow | None]], int]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from difflib import get_close_matches
+from typing import Final
 
 from sqlalchemy.orm import Session
 
@@ -22,7 +24,7 @@ from roost.errors import ModelNotFound
 from roost.keys import ModelKey, check_config, check_segment
 from roost.records.claims import find_claim
 from roost.records.database import Database
-from roost.records.models import ModelFilter, ModelRow, count_models, find_model, page_models
+from roost.records.models import ModelFilter, ModelRow, count_models, find_model, list_model_keys, page_models
 from roost.services.artifacts import Artifacts
 from roost.services.clock import Clock
 from roost.services.model_claims import LEASE_S, begin, finish, give_up, needs_no_upload, own
@@ -34,6 +36,9 @@ from roost.services.model_phases import (
     store_servable,
 )
 from roost.storage.artifacts import ArtifactStore
+
+_MOST_COMPARED: Final = 1000
+"""How many keys an unknown one is compared with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +236,14 @@ class Models:
 def _get(session: Session, key: ModelKey) -> ModelRow:
     row = find_model(session, key)
     if row is None:
-        raise ModelNotFound(
-            f"There is no model {str(key)!r}.", hint="`roost models list` shows the models there are."
-        )
+        raise _unknown(session, key)
     return row
+
+
+def _unknown(session: Session, key: ModelKey) -> ModelNotFound:
+    known = [str(other) for other in list_model_keys(session, limit=_MOST_COMPARED)]
+    close = get_close_matches(str(key), known, n=3)
+    hint = "`roost models list` shows the models there are."
+    if close:
+        hint = f"Did you mean {' or '.join(map(repr, close))}? {hint}"
+    return ModelNotFound(f"There is no model {str(key)!r}.", hint=hint)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from boxes import bright_box, decode
 from pixano_inference.models import register_model
 from pixano_inference.models.detection import DetectionInput, DetectionModel, DetectionOutput
+
+from boxes import bright_box, decode
 
 
 @register_model("BenchNoop")
