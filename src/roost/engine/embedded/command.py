@@ -144,8 +144,8 @@ def _ingress(state: ClusterState, wrapper: Path | None) -> dict[str, str]:
     http, grpc = state.ports.replica_http, state.ports.replica_grpc
     settings = {
         "THROUGHPUT_OPTIMIZED": "1",
-        # HAProxy hears of a leaving replica at once; Ray's 30 s are for load balancers far away.
-        "DIRECT_INGRESS_MIN_DRAINING_PERIOD_S": "5",
+        # Without it a log shows nothing until a replica has written 1000 lines.
+        "REQUEST_PATH_LOG_BUFFER_SIZE": "1",
         "DIRECT_INGRESS_MIN_HTTP_PORT": str(http[0]),
         "DIRECT_INGRESS_MAX_HTTP_PORT": str(http[1]),
         "DIRECT_INGRESS_MIN_GRPC_PORT": str(grpc[0]),
