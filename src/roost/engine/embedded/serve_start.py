@@ -45,8 +45,6 @@ class ServeStart:
         body = {
             "proxy_location": "HeadOnly",
             "http_options": {"host": LOOPBACK, "port": self._port},
-            # A line a request, written by the replica before it answers the next one, costs throughput.
-            "logging_config": {"enable_access_log": False},
             "applications": [],
         }
         started = False
