@@ -8,7 +8,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -45,12 +45,13 @@ def end(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-    left = [found for found in session if found.is_running()]
-    for found in left:
-        found.terminate()
-    _, stubborn = psutil.wait_procs(left, timeout=10)
+    for found in session:
+        with suppress(psutil.NoSuchProcess):
+            found.terminate()
+    _, stubborn = psutil.wait_procs(session, timeout=10)
     for found in stubborn:
-        found.kill()
+        with suppress(psutil.NoSuchProcess):
+            found.kill()
 
 
 def free_port() -> int:

@@ -15,9 +15,9 @@ def decode(image: str) -> Image.Image:
 
 
 def bright_box(picture: Image.Image) -> list[int]:
-    """`[x1, y1, x2, y2]` around all pixels brighter than the mean; the whole picture when none is."""
+    """`[x1, y1, x2, y2]` around all pixels brighter than 100 of 255; the whole picture when none is."""
     grey = np.asarray(picture, dtype=np.float32).mean(axis=2)
-    rows, columns = np.nonzero(grey > grey.mean())
+    rows, columns = np.nonzero(grey > 100)
     if rows.size == 0:
         return [0, 0, picture.width, picture.height]
     return [int(columns.min()), int(rows.min()), int(columns.max()), int(rows.max())]

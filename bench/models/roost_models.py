@@ -9,12 +9,15 @@ from roost.capabilities import DetectionInput, DetectionModel, DetectionOutput
 class Noop(DetectionModel):
     """Finds nothing."""
 
+    def load_model(self) -> None:
+        """Nothing to load."""
+
     def predict(self, _input: DetectionInput) -> DetectionOutput:
         """An empty answer."""
         return DetectionOutput(boxes=[], scores=[], classes=[])
 
 
-class BrightBox(DetectionModel):
+class BrightBox(Noop):
     """One box around the bright part."""
 
     def predict(self, item: DetectionInput) -> DetectionOutput:
