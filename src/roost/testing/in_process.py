@@ -1,0 +1,218 @@
+"""The control plane in one process: the real services and routes over SQLite and stores in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import os
+from pathlib import Path
+from typing import Any
+
+import httpx2
+from fastapi import FastAPI
+
+import roost
+from roost.api.artifacts import artifacts_router
+from roost.api.deployments import deployments_router
+from roost.api.errors import install_error_handlers
+from roost.api.info import info_router
+from roost.api.models import models_router
+from roost.client import Client
+from roost.contracts.info import EngineInfo, NodeInfo, ServerInfo, StorageInfo
+from roost.errors import EngineUnavailable
+from roost.reconcile.deployments import Reconciler
+from roost.records.database import Database
+from roost.records.tables import METADATA
+from roost.services.artifacts import Artifacts
+from roost.services.changes import Changes
+from roost.services.deployments import Deployments
+from roost.services.engine_view import EngineView
+from roost.services.models import Models
+from roost.serving.plan import IngressOptions
+from roost.serving.settings import ServeSettings
+from roost.testing.fake_clock import FakeClock
+from roost.testing.memory_store import MemoryStore
+
+URL = "http://roost.test"
+NODE = NodeInfo(node_id="n1", name="node-one", ip="127.0.0.1", alive=True, resources={"CPU": 2.0})
+
+
+class InstantRay:
+    """Ray Serve without processes: applications run as soon as they are PUT.
+
+    Attributes:
+        broken: By application name, what its constructor raises.
+        slow: Names of applications that stay DEPLOYING.
+        logs: By application name, what its replicas wrote.
+        puts: All bodies that were PUT.
+        away: Whether it does not answer.
+    """
+
+    def __init__(self) -> None:
+        self.broken: dict[str, str] = {}
+        self.slow: set[str] = set()
+        self.logs: dict[str, str] = {}
+        self.puts: list[dict[str, Any]] = []
+        self.away = False
+        self._apps: dict[str, dict[str, Any]] = {}
+
+    def get(self) -> dict[str, Any]:
+        """The details of all applications."""
+        self._check()
+        return {"applications": copy.deepcopy(self._apps), "proxies": {}, "target_capacity": None}
+
+    def put(self, body: dict[str, Any]) -> None:
+        """Replace the whole set of applications."""
+        self._check()
+        self.puts.append(copy.deepcopy(body))
+        self._apps = {app["name"]: self._shown(app) for app in body["applications"]}
+
+    def replica_log(self, name: str, tail: int) -> str:
+        """The last lines of an application's log."""
+        self._check()
+        return "".join(self.logs.get(name, "").splitlines(keepends=True)[-tail:])
+
+    def list_nodes(self) -> list[NodeInfo]:
+        """One node with 2 CPUs."""
+        self._check()
+        return [NODE]
+
+    def _shown(self, app: dict[str, Any]) -> dict[str, Any]:
+        name = app["name"]
+        error = self.broken.get(name, "")
+        status = "DEPLOY_FAILED" if error else "DEPLOYING" if name in self.slow else "RUNNING"
+        count = app["deployments"][0]["num_replicas"] if status == "RUNNING" else 0
+        part = {
+            "status": {"RUNNING": "HEALTHY", "DEPLOYING": "UPDATING"}.get(status, status),
+            "message": error,
+            "target_num_replicas": app["deployments"][0]["num_replicas"],
+            "replicas": [
+                {"replica_id": f"r{n}", "state": "RUNNING", "node_id": "n1", "node_ip": "127.0.0.1"}
+                for n in range(count)
+            ],
+        }
+        return {"deployed_app_config": app, "status": status, "message": "", "deployments": {"App": part}}
+
+    def _check(self) -> None:
+        if self.away:
+            raise EngineUnavailable("Ray does not answer at 'http://ray.test'.")
+
+
+class InProcessServer:
+    """Answers `roost.Client`s without a socket. Close it.
+
+    Args:
+        folder: Where the records are.
+
+    Attributes:
+        requests: Method and path of every call, oldest first.
+        down: Whether connections are refused.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.requests: list[tuple[str, str]] = []
+        self.down = False
+        self.ray = InstantRay()
+        self.store = MemoryStore()
+        self.clock = FakeClock()
+        self.changes = Changes()
+        self.db = Database(f"sqlite:///{folder}/roost.db")
+        METADATA.create_all(self.db.engine)
+        self.view = EngineView(self.ray.list_nodes, self.ray.replica_log)
+        self.models = Models(self.db, self.store, self.clock)
+        self.reconciler = Reconciler(
+            self.db,
+            self.ray,
+            self.view,
+            self.changes,
+            self.clock,
+            holder="in-process",
+            ingress=IngressOptions(),
+        )
+        self.deployments = Deployments(
+            self.db,
+            self.models,
+            self.view,
+            ServeSettings(serve_url="http://serve.test", storage_url="memory:///"),
+            self.changes,
+            self.clock,
+            wake=self.reconcile,
+        )
+        self._transport = httpx2.ASGITransport(app=self._app(), raise_app_exceptions=False)
+
+    def client(self, **options: Any) -> Client:
+        """A client of this server."""
+        return Client(URL, transport=_Bridge(self), **{"max_retries": 0, **options})
+
+    def reconcile(self) -> None:
+        """Bring Ray to the records, and write down what it then shows."""
+        self.reconciler.cycle()
+        self.reconciler.cycle()
+
+    def settle(self) -> None:
+        """Let a minute go by, in which the reconciler is at work."""
+        for _ in range(12):
+            self.clock.advance(5)
+            self.reconciler.cycle()
+
+    def info(self, _exposed: bool = False) -> ServerInfo:
+        """What it says of itself."""
+        engine = EngineInfo(
+            state="unreachable" if self.ray.away else "ready",
+            embedded=True,
+            dashboard_url="http://ray.test",
+            serve_url="http://serve.test",
+            message="Ray does not answer." if self.ray.away else "",
+            log_dir="/logs",
+            nodes=[NODE],
+        )
+        return ServerInfo(
+            version=roost.__version__,
+            url=URL,
+            home="/home",
+            database="sqlite:////home/roost.db",
+            storage=StorageInfo(url="memory:///", storage_id="0"),
+            engine=engine,
+            models=self.models.count(),
+            deployments=len(self.deployments.list().items),
+            pid=os.getpid(),
+        )
+
+    def answer(self, request: httpx2.Request) -> httpx2.Response:
+        """Send one request through the application. From any thread without a running loop."""
+        path = request.url.raw_path.decode()
+        self.requests.append((request.method, path))
+        if self.down:
+            raise httpx2.ConnectError("Connection refused", request=request)
+        return asyncio.run(self._send(request.method, path, request.headers, request.read()))
+
+    def close(self) -> None:
+        """Close the records."""
+        self.changes.close()
+        self.db.close()
+
+    async def _send(self, method: str, path: str, headers: httpx2.Headers, body: bytes) -> httpx2.Response:
+        request = httpx2.Request(method, f"{URL}{path}", headers=headers, content=body)
+        answer = await self._transport.handle_async_request(request)
+        content = await answer.aread()
+        return httpx2.Response(answer.status_code, headers=answer.headers, content=content)
+
+    def _app(self) -> FastAPI:
+        app = FastAPI()
+        install_error_handlers(app)
+        app.include_router(info_router(self.info))
+        app.include_router(models_router(self.models))
+        app.include_router(artifacts_router(Artifacts(self.store)))
+        app.include_router(deployments_router(self.deployments, self.changes))
+        return app
+
+
+class _Bridge(httpx2.BaseTransport):
+    """A synchronous transport into the server's application."""
+
+    def __init__(self, server: InProcessServer) -> None:
+        self._server = server
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        """The server's answer."""
+        return self._server.answer(request)

@@ -1,0 +1,240 @@
+"""Saving, importing, registering and loading, over the real registry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import roost
+from roost.contracts.model import ClaimRequest
+from roost.errors import (
+    InvalidConfig,
+    InvalidName,
+    InvalidServable,
+    InvalidWeights,
+    ModelBusy,
+    ModelNotFound,
+    ModelNotReady,
+    ServerUnreachable,
+)
+from roost.keys import ModelKey
+from roost.testing.in_process import InProcessServer
+
+KEY = ModelKey("f", "s", "imported")
+GPU = roost.ModelRequirements(num_gpus=1)
+
+Servable = Callable[..., type]
+
+
+def claim_by_another(server: InProcessServer, key: ModelKey = KEY) -> str:
+    token = server.models.claim(key, ClaimRequest(mode="import", writer="eve@far (pid 9)")).token
+    assert token is not None
+    return token
+
+
+class TestSave:
+    def test_it_is_stored_under_the_active_run(
+        self, server: InProcessServer, servable: Servable, weights: Path
+    ) -> None:
+        saved = roost.save_model(weights, servable(), "f", "s", GPU, {"a": "b"})
+        assert saved.run_name.startswith("default-")
+        assert (saved.phase, saved.size_bytes, saved.has_weights) == ("ready", 5, True)
+        assert (saved.requirements, saved.config) == (GPU, {"a": "b"})
+        assert (saved.class_path, saved.capability) == ("own_model:Model", None)
+        assert saved.data_blob_path == f"manifests/{saved.digest}.json"
+        assert roost.model_registry_status("f", "s", saved.run_name) == saved
+        assert roost.save_model(weights, servable(), "f", "other").run_name == saved.run_name
+
+    def test_what_comes_back_is_the_same_and_read_only(
+        self, server: InProcessServer, servable: Servable, weights: Path
+    ) -> None:
+        saved = roost.save_model(weights, servable(), "f", "s")
+        loaded = roost.load_model("f", "s", saved.run_name)
+        files = {path.relative_to(loaded).as_posix() for path in loaded.rglob("*") if path.is_file()}
+        assert files == {"model.bin", "deep/empty"}
+        assert (loaded / "model.bin").read_bytes() == b"12345"
+        assert [path.stat().st_mode & 0o222 for path in (loaded, *loaded.rglob("*"))] == [0, 0, 0, 0]
+
+    def test_saving_again_replaces_it_whole(
+        self, server: InProcessServer, servable: Servable, weights: Path
+    ) -> None:
+        first = roost.save_model(weights, servable(), "f", "s", GPU, {"a": "b"})
+        (weights / "model.bin").write_bytes(b"678")
+        second = roost.save_model(weights, servable(2), "f", "s")
+        assert (second.size_bytes, second.requirements, second.config) == (3, roost.ModelRequirements(), {})
+        assert second.bundle_fingerprint != first.bundle_fingerprint
+        loaded = roost.load_model("f", "s", second.run_name)
+        assert (loaded / "model.bin").read_bytes() == b"678"
+
+    def test_a_failed_save_leaves_the_old_one(
+        self, server: InProcessServer, servable: Servable, weights: Path
+    ) -> None:
+        first = roost.save_model(weights, servable(), "f", "s")
+        (weights / "away").symlink_to("/etc/passwd")
+        with pytest.raises(InvalidWeights, match="away"):
+            roost.save_model(weights, servable(), "f", "s")
+        assert roost.model_registry_status("f", "s", first.run_name) == first
+        (weights / "away").unlink()
+        assert roost.save_model(weights, servable(), "f", "s").digest == first.digest
+
+
+class TestRefusedBeforeAnythingIsWritten:
+    def test_names(self, server: InProcessServer, servable: Servable, weights: Path) -> None:
+        for family in ("a/b", "a__b", "", ".."):
+            with pytest.raises(InvalidName):
+                roost.save_model(weights, servable(), family, "s")
+        assert server.requests == []
+
+    def test_config(self, server: InProcessServer, servable: Servable) -> None:
+        with pytest.raises(InvalidConfig):
+            roost.register_model(servable(), "f", "s", config={" ": "x"})
+        assert server.requests == []
+
+    def test_weights(self, server: InProcessServer, servable: Servable, weights: Path) -> None:
+        for path, what in (("/no/such", "does not exist"), (weights / "model.bin", "is not a directory")):
+            with pytest.raises(InvalidWeights, match=what):
+                roost.save_model(path, servable(), "f", "s")
+            with pytest.raises(InvalidWeights, match=what):
+                roost.import_model(path, servable(), "f", "s")
+        assert server.requests == []
+
+    def test_servable(self, server: InProcessServer, weights: Path) -> None:
+        with pytest.raises(InvalidServable):
+            roost.save_model(weights, dict, "f", "s")
+        assert server.requests == []
+
+    def test_without_a_server(self, server: InProcessServer, servable: Servable) -> None:
+        server.down = True
+        with pytest.raises(ServerUnreachable):
+            roost.register_model(servable(), "f", "s")
+
+
+class TestImport:
+    def test_the_source_runs_once_while_the_entry_is_uploading(
+        self, server: InProcessServer, servable: Servable, weights: Path
+    ) -> None:
+        phases = []
+
+        def source() -> Path:
+            phases.append(server.models.get(KEY).phase)
+            return weights
+
+        first = roost.import_model(source, servable(), "f", "s")
+        assert roost.import_model(source, servable(), "f", "s") == first
+        assert (phases, first.key) == (["uploading"], KEY)
+
+    def test_changed_code_refreshes_the_bundle_alone(
+        self, server: InProcessServer, servable: Servable, weights: Path
+    ) -> None:
+        first = roost.import_model(weights, servable(), "f", "s", GPU, {"a": "b"})
+        second = roost.import_model(
+            weights, servable(2), "f", "s", roost.ModelRequirements(ram_gb=1), {"c": "d"}
+        )
+        assert second.bundle_fingerprint != first.bundle_fingerprint
+        assert (second.digest, second.requirements, second.config) == (first.digest, GPU, {"a": "b"})
+
+    def test_a_source_that_fails_is_kept_as_the_reason(
+        self, server: InProcessServer, servable: Servable, weights: Path
+    ) -> None:
+        def source() -> Path:
+            raise OSError("the mirror is away")
+
+        with pytest.raises(OSError, match="the mirror is away"):
+            roost.import_model(source, servable(), "f", "s")
+        entry = server.models.get(KEY)
+        assert (entry.phase, entry.message) == ("upload_failed", "the mirror is away")
+        with pytest.raises(ModelNotReady, match="upload_failed"):
+            roost.load_model("f", "s", "imported")
+        assert roost.import_model(weights, servable(), "f", "s").phase == "ready"
+
+    def test_ctrl_c_in_the_source_can_be_retried_at_once(
+        self, server: InProcessServer, servable: Servable, weights: Path
+    ) -> None:
+        def source() -> Path:
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            roost.import_model(source, servable(), "f", "s")
+        entry = server.models.get(KEY)
+        assert (entry.phase, entry.message) == ("upload_failed", "KeyboardInterrupt")
+        assert roost.import_model(weights, servable(), "f", "s").phase == "ready"
+
+    def test_a_live_writer_is_named_and_the_source_left_alone(
+        self, server: InProcessServer, servable: Servable
+    ) -> None:
+        claim_by_another(server)
+
+        def source() -> Path:
+            raise AssertionError("not to be called")
+
+        with pytest.raises(ModelBusy, match=r"being imported by 'eve@far \(pid 9\)'"):
+            roost.import_model(source, servable(), "f", "s")
+        server.clock.advance(31)
+        assert server.models.get(KEY).phase == "broken"
+
+    def test_a_claim_that_was_lost_meanwhile_writes_nothing(
+        self, server: InProcessServer, servable: Servable, weights: Path
+    ) -> None:
+        def source() -> Path:
+            server.clock.advance(31)
+            claim_by_another(server)
+            return weights
+
+        with pytest.raises(ModelBusy, match="taken over by 'eve@far"):
+            roost.import_model(source, servable(), "f", "s")
+        entry = server.models.get(KEY)
+        assert (entry.phase, entry.digest) == ("uploading", "")
+
+    def test_a_server_that_went_away_is_told_with_what_could_not_be_done(
+        self, server: InProcessServer, servable: Servable, weights: Path
+    ) -> None:
+        def source() -> Path:
+            server.down = True
+            return weights
+
+        with pytest.raises(ServerUnreachable) as caught:
+            roost.import_model(source, servable(), "f", "s")
+        assert caught.value.__notes__ == [
+            "The claim on f/s/imported could not be given up either: "
+            "No Roost server answers at 'http://roost.test'."
+        ]
+
+
+class TestRegister:
+    def test_a_model_without_weights(self, server: InProcessServer, servable: Servable) -> None:
+        saved = roost.register_model(servable(), "f", "s")
+        assert (saved.data_blob_path, saved.size_bytes, saved.has_weights) == (roost.NO_WEIGHTS, 0, False)
+        with pytest.raises(InvalidWeights, match="without weights"):
+            roost.load_model("f", "s", "imported")
+
+    def test_weights_may_come_later(self, server: InProcessServer, servable: Servable, weights: Path) -> None:
+        roost.register_model(servable(), "f", "s", config={"a": "b"})
+        saved = roost.import_model(weights, servable(), "f", "s")
+        assert (saved.has_weights, saved.size_bytes, saved.config) == (True, 5, {"a": "b"})
+
+
+class TestList:
+    def test_pages_are_joined_and_limits_kept(self, server: InProcessServer, servable: Servable) -> None:
+        for number in range(3):
+            roost.register_model(servable(), "f", f"s{number}")
+        claim_by_another(server, ModelKey("g", "s", "imported"))
+        assert [str(model.key) for model in roost.list_models()] == [
+            "f/s0/imported",
+            "f/s1/imported",
+            "f/s2/imported",
+            "g/s/imported",
+        ]
+        assert [model.suffix for model in roost.list_models(family="f", limit=2)] == ["s0", "s1"]
+        assert [str(model.key) for model in roost.list_models(phase="uploading")] == ["g/s/imported"]
+        assert roost.list_models(family="h") == []
+
+    def test_an_unknown_model_gets_close_names(self, server: InProcessServer, servable: Servable) -> None:
+        roost.register_model(servable(), "yolo", "coco")
+        assert roost.model_registry_status("yolo", "cocoa", "imported") is None
+        with pytest.raises(ModelNotFound, match="'yolo/cocoa/imported'") as caught:
+            roost.load_model("yolo", "cocoa", "imported")
+        assert caught.value.hint == (
+            "Did you mean 'yolo/coco/imported'? `roost models list` shows the models there are."
+        )
