@@ -45,9 +45,14 @@ def decode_image(data: bytes, policy: MediaPolicy) -> Image.Image:
             hint="Send the bytes of an encoded image.",
         ) from error
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
-        raise PayloadTooLarge("image has more pixels than can be decoded safely.") from error
+        raise PayloadTooLarge(
+            "image has more pixels than can be decoded safely.", hint="Send a smaller image."
+        ) from error
     except Exception as error:  # hostile bytes make Pillow's decoders raise almost anything
-        raise InvalidMedia("image is broken or cut off: it could not be decoded.") from error
+        raise InvalidMedia(
+            "image is broken or cut off: it could not be decoded.",
+            hint="Open it in a viewer to check it, and send all of its bytes.",
+        ) from error
 
 
 def _check_pixels(width: int, height: int, policy: MediaPolicy) -> None:

@@ -29,6 +29,7 @@ class Changes:
         self._version = 0
         self._closed = False
         self._waiters: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
+        self._first: list[Callable[[], object]] = []
 
     @property
     def version(self) -> int:
@@ -42,8 +43,17 @@ class Changes:
         with self._changed:
             return self._closed
 
+    def first(self, follow: Callable[[], object]) -> None:
+        """Call `follow` at each change, in the thread that made it, before anybody is woken.
+
+        So whoever was told of a change already finds it wherever `follow` keeps it.
+        """
+        self._first.append(follow)
+
     def notify(self) -> None:
         """Say that the records changed. Call it after the commit, from any thread."""
+        for follow in self._first:
+            follow()
         with self._changed:
             self._version += 1
             self._wake()

@@ -35,7 +35,7 @@ def claim_name(session: Session, name: str, key: str, *, take: bool) -> None:
     if not take:
         raise NameTaken(
             f"the name {name!r} belongs to the deployment {holder.key!r}.",
-            hint="Give another name=..., or move the name here with take_name=True.",
+            hint="Give another name=..., or move the name here with take_name=True (--take-name).",
         )
     holder.name = holder.live_name = holder.key
     holder.version += 1

@@ -58,6 +58,7 @@ class RouteTable:
         self._serve_url = serve_url
         self._versions: dict[str, int] | None = None
         self._routes: dict[str, Route] = {}
+        self._reloading = threading.Lock()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -84,8 +85,9 @@ class RouteTable:
         return sorted(set(routes.values()), key=lambda route: route.name)
 
     def start(self) -> None:
-        """Load the table, then keep it fresh from a thread: at each change, and every second."""
+        """Load the table, then keep it fresh: at each change before others hear of it, and every second."""
         self.reload()
+        self._changes.first(self._reload_if_possible)
         self._thread = threading.Thread(target=self._follow, name="roost-routes", daemon=True)
         self._thread.start()
 
@@ -98,23 +100,29 @@ class RouteTable:
 
     def reload(self) -> None:
         """Read what changed since the last time; one light query when nothing did."""
-        with self._db.read() as session:
-            versions = list_active_versions(session)
-            if versions == self._versions:
-                return
-            rows = list_active(session)
-        self._routes = _table(rows, self._serve_url)
-        self._versions = versions
+        with self._reloading:
+            with self._db.read() as session:
+                versions = list_active_versions(session)
+                if versions == self._versions:
+                    return
+                rows = list_active(session)
+            self._routes = _table(rows, self._serve_url)
+            self._versions = versions
 
     def _follow(self) -> None:
         seen = self._changes.version
         while not (self._stopping.is_set() or self._changes.closed):
             seen = self._changes.wait_blocking(seen, RELOAD_S)
-            try:
-                self.reload()
-            except RoostError as error:  # the records are out of reach: the last table serves on
-                _log.warning("The routes could not be read again: %s", error)
+            if not self._reload_if_possible():
                 self._stopping.wait(RELOAD_S)
+
+    def _reload_if_possible(self) -> bool:
+        try:
+            self.reload()
+        except RoostError as error:  # the records are out of reach: the last table serves on
+            _log.warning("The routes could not be read again: %s", error)
+            return False
+        return True
 
     def _unknown(self, model: str) -> ModelNotDeployed:
         known = sorted({route.name for route in self._routes.values()})

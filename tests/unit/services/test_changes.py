@@ -139,3 +139,12 @@ def test_read_until_passes_errors_on() -> None:
         return ""
 
     assert asyncio.run(run()) == "gone"
+
+
+def test_who_follows_first_has_heard_before_anybody_is_woken() -> None:
+    changes = Changes()
+    heard: list[int] = []
+    changes.first(lambda: heard.append(changes.version))
+    changes.notify()
+    changes.notify()
+    assert (heard, changes.version) == ([0, 1], 2)

@@ -509,3 +509,15 @@ def test_reading_writes_nothing(registry: Registry) -> None:
 def test_the_clock_starts_where_the_tests_think() -> None:
     assert FakeClock().now() == EPOCH
     assert FakeClock().advance(1.5) == EPOCH.replace(second=1, microsecond=500_000)
+
+
+def test_an_unknown_model_is_answered_with_close_ones(tmp_path: Path) -> None:
+    registry = Registry(tmp_path)
+    for run in ("run-1", "run-2", "other"):
+        registry.models.claim(ModelKey("yolo", "coco", run), ClaimRequest(mode="save", writer="ann"))
+    with pytest.raises(ModelNotFound) as caught:
+        registry.models.get(ModelKey("yolo", "coco", "run-3"))
+    assert caught.value.hint == (
+        "Did you mean 'yolo/coco/run-2' or 'yolo/coco/run-1'? `roost models list` shows the models there are."
+    )
+    registry.db.close()

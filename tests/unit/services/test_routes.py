@@ -201,3 +201,13 @@ def test_a_hit_costs_less_than_five_microseconds(db: Database, table: RouteTable
     table.reload()
     best_s = min(timeit.repeat(lambda: table.resolve("det/ssd", "detection"), number=1000, repeat=5)) / 1000
     assert best_s < 5e-6
+
+
+def test_whoever_was_told_of_a_change_finds_it_in_the_table(db: Database, changes: Changes) -> None:
+    table = RouteTable(db, changes, serve_url="http://serve:8000")
+    table.start()
+    add(db, DETECTOR)
+    changes.notify()
+    assert table.resolve("det/ssd", "detection").key == DETECTOR
+    changes.close()
+    table.stop()
