@@ -11,6 +11,7 @@ from roost.asgi.types import ASGIApp
 from roost.capabilities.table import CAPABILITIES
 from roost.contracts.info import ServerInfo, StorageInfo
 from roost.contracts.replica import ReplicaLimits
+from roost.engine.ingress import Ingress
 from roost.engines import Engine, open_engine
 from roost.gateway.forward import Forwarder
 from roost.gateway.inference import InferenceGateway
@@ -47,6 +48,7 @@ class Parts:
         self.changes = Changes()
         self.view = EngineView(self.engine.access.list_nodes, self.engine.access.replica_log)
         self.models = Models(self.db, self.artifacts, clock)
+        self.ingress = Ingress(self.engine.serve_url)
         self.reconciler = Reconciler(
             self.db,
             self.engine.access,
@@ -55,6 +57,7 @@ class Parts:
             clock,
             holder=f"{socket.gethostname()}:{os.getpid()}",
             ingress=IngressOptions(),
+            is_routed=self.ingress.routes,
         )
         self.deployments = Deployments(
             self.db,
@@ -85,6 +88,7 @@ class Parts:
         self.reconciler.stop(1.0)
         self.routes.stop(0.5)
         self.engine.access.close()
+        self.ingress.close()
         self.db.close()
 
     def inference(self) -> ASGIApp:

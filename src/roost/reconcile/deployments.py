@@ -19,7 +19,7 @@ from roost.services.changes import Changes
 from roost.services.clock import Clock
 from roost.serving.observed import clean_message, parse_serve
 from roost.serving.plan import IngressOptions, Plan, plan
-from roost.serving.transition import State
+from roost.serving.transition import State, Wanted
 
 _log = logging.getLogger("roost.reconcile")
 
@@ -34,6 +34,8 @@ LONGEST_IN_FLIGHT_S: Final = 120.0
 
 LONGEST_PAUSE_S: Final = 5.0
 """Between two tries to reach Ray."""
+
+_NOT_ROUTED: Final = "It runs; the ingress does not route to it yet."
 
 _RESTING: Final = frozenset({"running", "failed", "not_deployed", "paused", "unhealthy"})
 
@@ -56,6 +58,8 @@ class Reconciler:
     Args:
         holder: Names this server among the servers of one database.
         ingress: Where Serve listens when the first PUT starts it.
+        is_routed: Whether the ingress routes to the application of a route prefix; Ray may say
+            RUNNING before it does.
     """
 
     def __init__(
@@ -68,6 +72,7 @@ class Reconciler:
         *,
         holder: str,
         ingress: IngressOptions,
+        is_routed: Callable[[str], bool] = lambda _route_prefix: True,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._desired = Desired(db)
@@ -77,6 +82,7 @@ class Reconciler:
         self._sightings = sightings
         self._changes = changes
         self._clock = clock
+        self._is_routed = is_routed
         self._monotonic = monotonic
         self._moved_at = monotonic()
         self._misses = 0
@@ -122,7 +128,8 @@ class Reconciler:
         """Write first, then PUT: a kill in between is repaired by the next round."""
         generations = {item.wanted.app_name: item.generation for item in known if item.wanted}
         before = {item.key: item.state for item in known if item.state}
-        states = _with_refusals(known, planned.states, self._putter.refused(planned, generations))
+        states = self._with_routes(known, before, planned.states)
+        states = _with_refusals(known, states, self._putter.refused(planned, generations))
         self._save(known, before, states, planned.broken, now)
         if planned.needs_put:
             self._moved_at = self._monotonic()
@@ -154,6 +161,19 @@ class Reconciler:
             self._moved_at = self._monotonic()
             self._changes.notify()
 
+    def _with_routes(
+        self, known: list[Known], before: Mapping[str, State], states: Mapping[str, State]
+    ) -> dict[str, State]:
+        """What has just come up counts as running once callers reach it."""
+        result = dict(states)
+        for item in known:
+            state = states.get(item.key)
+            if state is None or item.wanted is None or state.phase != "running":
+                continue
+            if before[item.key].phase != "running" and not self._is_routed(_route_prefix(item.wanted)):
+                result[item.key] = replace(state, phase="deploying", message=_NOT_ROUTED)
+        return result
+
     def _out_of_reach(self, known: list[Known], error: RoostError) -> float:
         last_seen = self._sightings.lost(str(error))
         if self._misses == 0:
@@ -171,6 +191,11 @@ class Reconciler:
         if in_flight and self._monotonic() - self._moved_at < LONGEST_IN_FLIGHT_S:
             return IN_FLIGHT_S
         return PERIOD_S
+
+
+def _route_prefix(wanted: Wanted) -> str:
+    prefix: str = wanted.application["route_prefix"]
+    return prefix
 
 
 def _with_refusals(

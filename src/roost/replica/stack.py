@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from roost.asgi.boundary import ErrorBoundary
+from roost.asgi.ready import READY_HEADER, READY_PATH
 from roost.asgi.types import ASGIApp, Receive, Scope, Send
 
 LOG_NAME: Final = "roost.replica"
@@ -28,6 +29,9 @@ class _Lifecycle:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "lifespan":
+            if scope["path"].endswith(READY_PATH) and scope["type"] == "http":
+                await _say_ready(send)
+                return
             await self._app(scope, receive, send)
             return
         await receive()
@@ -35,6 +39,13 @@ class _Lifecycle:
         await receive()
         await self._close()
         await send({"type": "lifespan.shutdown.complete"})
+
+
+async def _say_ready(send: Send) -> None:
+    """Show that the ingress routes here."""
+    headers = [(READY_HEADER.encode(), b"ready")]
+    await send({"type": "http.response.start", "status": 204, "headers": headers})
+    await send({"type": "http.response.body", "body": b""})
 
 
 class WithState:

@@ -39,6 +39,8 @@ def application(
     pins = missing_pins(spec.servable.pins, settings.installed_version)
     if pins:
         app["runtime_env"] = {"uv": pins}
+    # A line for each request would cost more than the request; errors are logged by the replica itself.
+    app["logging_config"] = {"enable_access_log": False}
     app["deployments"] = [
         {
             "name": SERVE_DEPLOYMENT,

@@ -36,6 +36,7 @@ class Ray:
         puts: All bodies that were PUT.
         refuses: Names whose application is refused.
         away: Whether Ray does not answer.
+        unrouted: Route prefixes that the ingress does not know yet.
     """
 
     def __init__(self) -> None:
@@ -44,6 +45,7 @@ class Ray:
         self.gets = 0
         self.refuses: set[str] = set()
         self.away = False
+        self.unrouted: set[str] = set()
         self._replicas = 0
 
     def get(self) -> dict[str, Any]:
@@ -114,6 +116,7 @@ class House:
             self.clock,
             holder=holder,
             ingress=IngressOptions(http_options={"port": 1}),
+            is_routed=lambda prefix: prefix not in self.ray.unrouted,
             monotonic=lambda: self.clock.now().timestamp(),
         )
 

@@ -29,6 +29,31 @@ def test_the_record_comes_first_then_the_app_then_the_phase(house: Any) -> None:
     assert len(house.ray.puts) == 1
 
 
+def test_it_counts_as_running_once_the_ingress_routes_to_it(house: Any) -> None:
+    house.deploy()
+    house.cycle()
+    house.ray.run(APP)
+    house.ray.unrouted = {"/r/f/s/r"}
+    house.cycle()
+    assert (house.show().phase, house.show().message) == (
+        "deploying",
+        "It runs; the ingress does not route to it yet.",
+    )
+    house.ray.unrouted = set()
+    house.cycle()
+    assert (house.show().phase, house.show().message) == ("running", "")
+
+
+def test_an_ingress_that_hiccups_takes_nothing_down(house: Any) -> None:
+    house.deploy()
+    house.cycle()
+    house.ray.run(APP)
+    house.cycle()
+    house.ray.unrouted = {"/r/f/s/r"}
+    house.cycle()
+    assert house.show().phase == "running"
+
+
 def test_a_quiet_round_is_one_get_and_writes_nothing(house: Any) -> None:
     for name in ("a", "b", "c"):
         house.deploy(name)

@@ -59,6 +59,7 @@ def test_the_whole_application() -> None:
             "cacheDir": None,
             "limits": {"maxBodyBytes": 104857600, "maxImagePixels": 64000000, "timeoutS": None},
         },
+        "logging_config": {"enable_access_log": False},
         "deployments": [
             {
                 "name": "App",

@@ -1,0 +1,38 @@
+"""Whether Serve's HTTP ingress routes to an application yet: Ray says RUNNING a moment before."""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import urlsplit
+
+import httpx2
+
+from roost.asgi.ready import READY_HEADER, READY_PATH
+from roost.engine.dashboard import is_loopback
+
+_TIMEOUT_S: Final = 1.0
+
+
+class Ingress:
+    """Asks replicas through the ingress for the answer that only they give. Thread-safe.
+
+    Args:
+        serve_url: Address of the ingress, without a trailing slash.
+    """
+
+    def __init__(self, serve_url: str) -> None:
+        self._client = httpx2.Client(
+            base_url=serve_url, timeout=_TIMEOUT_S, trust_env=not is_loopback(urlsplit(serve_url).hostname)
+        )
+
+    def routes(self, route_prefix: str) -> bool:
+        """Whether a replica of the application at `route_prefix` answers through the ingress."""
+        try:
+            answer = self._client.get(route_prefix + READY_PATH)
+        except httpx2.HTTPError:
+            return False
+        return READY_HEADER in answer.headers
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
