@@ -12,7 +12,7 @@ from roost.client import control_calls
 from roost.contracts.deployment import Deployment
 from roost.keys import ModelKey
 from roost.sdk.connection import current_client
-from roost.sdk.deployments import deploy_model, list_deployed_models, undeploy_model, wait_for_model_serving
+from roost.sdk.deployments import deploy_model, list_deployed_models, wait_for_model_serving
 
 app = typer.Typer(help="The deployments and how they stand.", invoke_without_command=True)
 
@@ -46,21 +46,29 @@ def deploy(
         say(f"{deployment.name} is {deployment.phase} at {deployment.url}")
 
 
-def undeploy(key: KeyArgument, config: ConfigOption = None) -> None:
+def undeploy(key: KeyArgument, config: ConfigOption = None, as_json: JsonFlag = False) -> None:
     """Remove a deployment; its model stays in the registry."""
     wanted = read_key(key, read_config(config))
-    undeploy_model(wanted)
-    note(f"{wanted} is being removed.")
+    deployment = current_client().run(control_calls.undeploy(wanted))
+    if as_json:
+        print_json(deployment)
+    else:
+        note(f"{wanted} is {'gone' if deployment.phase == 'not_deployed' else 'being removed'}.")
 
 
 def logs(
     key: KeyArgument,
     config: ConfigOption = None,
-    tail: Annotated[int, typer.Option(min=1, max=100_000, help="How many lines.")] = 200,
+    tail: Annotated[int, typer.Option(min=1, max=10_000, help="How many lines.")] = 200,
+    as_json: JsonFlag = False,
 ) -> None:
     """Print the last lines of the replicas' logs."""
     wanted = read_key(key, read_config(config))
-    say(current_client().run(control_calls.deployment_logs(wanted, tail=tail)).rstrip("\n"))
+    text = current_client().run(control_calls.deployment_logs(wanted, tail=tail))
+    if as_json:
+        print_json({"lines": text.splitlines()})
+    else:
+        say(text.rstrip("\n"))
 
 
 @app.callback()

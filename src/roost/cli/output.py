@@ -22,6 +22,7 @@ JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
 def print_json(value: BaseModel | Iterable[BaseModel] | dict[str, Any]) -> None:
     """Wire models, or a plain mapping, as indented JSON."""
     sys.stdout.write(json.dumps(_plain(value), indent=2, ensure_ascii=False) + "\n")
+    sys.stdout.flush()
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: str) -> None:

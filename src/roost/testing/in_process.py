@@ -34,7 +34,13 @@ from roost.testing.fake_clock import FakeClock
 from roost.testing.memory_store import MemoryStore
 
 URL = "http://roost.test"
-NODE = NodeInfo(node_id="n1", name="node-one", ip="127.0.0.1", alive=True, resources={"CPU": 2.0})
+NODE = NodeInfo(
+    node_id="n1",
+    name="node-one",
+    ip="127.0.0.1",
+    alive=True,
+    resources={"CPU": 2.0, "memory": 8.0 * 1024**3},
+)
 
 
 class InstantRay:
@@ -73,7 +79,7 @@ class InstantRay:
         return "".join(self.logs.get(name, "").splitlines(keepends=True)[-tail:])
 
     def list_nodes(self) -> list[NodeInfo]:
-        """One node with 2 CPUs."""
+        """One node with 2 CPUs and 8 GiB."""
         self._check()
         return [NODE]
 

@@ -513,8 +513,8 @@ def test_the_clock_starts_where_the_tests_think() -> None:
 
 def test_an_unknown_model_is_answered_with_close_ones(tmp_path: Path) -> None:
     registry = Registry(tmp_path)
-    for run in ("run-1", "run-2", "other"):
-        registry.models.claim(ModelKey("yolo", "coco", run), ClaimRequest(mode="save", writer="ann"))
+    for key in ("yolo/coco/run-1", "yolo/coco/run-2", "sam/large/other"):
+        registry.models.claim(ModelKey.parse(key), ClaimRequest(mode="save", writer="ann"))
     with pytest.raises(ModelNotFound) as caught:
         registry.models.get(ModelKey("yolo", "coco", "run-3"))
     assert caught.value.hint == (
