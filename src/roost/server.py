@@ -18,12 +18,14 @@ from fastapi import FastAPI
 from pydantic import ValidationError
 
 import roost
+from roost.api.artifacts import PREFIX as ARTIFACTS_PREFIX
 from roost.api.artifacts import artifacts_router
 from roost.api.deployments import deployments_router
 from roost.api.errors import install_error_handlers
 from roost.api.info import info_router
 from roost.api.models import models_router
-from roost.asgi.types import ASGIApp
+from roost.asgi.body_limit import BodyLimit
+from roost.asgi.types import ASGIApp, Receive, Scope, Send
 from roost.capabilities.table import CAPABILITIES
 from roost.daemon import HomeLock
 from roost.errors import BadRequest, PortTaken
@@ -71,7 +73,7 @@ def create_app(parts: Parts) -> ASGIApp:
     """The whole ASGI application: the data path beside FastAPI."""
     app = _framework(parts)
     describe_inference(app, CAPABILITIES)
-    return gateway_app(parts.inference(), app)
+    return gateway_app(parts.inference(), _limited(app, parts.settings.max_body_bytes))
 
 
 def openapi_document() -> dict[str, Any]:
@@ -181,7 +183,6 @@ def _framework(parts: Parts) -> FastAPI:
         version=roost.__version__,
         lifespan=_lifespan(parts),
         redoc_url=None,
-        max_body_size=parts.settings.max_body_bytes or None,
     )
     install_error_handlers(app)
     app.include_router(info_router(parts.info))
@@ -193,6 +194,17 @@ def _framework(parts: Parts) -> FastAPI:
         probes_router(parts.routes, version=roost.__version__, startup=parts.startup, cluster=parts.cluster)
     )
     return app
+
+
+def _limited(app: ASGIApp, max_bytes: int) -> ASGIApp:
+    """`app` under the body limit; artifacts have one of their own, that of a chunk."""
+    held = BodyLimit(app, max_bytes)
+
+    async def choose(scope: Scope, receive: Receive, send: Send) -> None:
+        is_artifact = scope["type"] == "http" and scope["path"].startswith(ARTIFACTS_PREFIX)
+        await (app if is_artifact and scope["method"] == "PUT" else held)(scope, receive, send)
+
+    return choose
 
 
 def _lifespan(parts: Parts) -> Callable[[FastAPI], Any]:

@@ -87,7 +87,7 @@ def test_every_route_gives_the_same_answer(
     assert found["metadata"] == {
         "model": "detector",
         "capability": "detection",
-        "modelClass": "roost_detector.model:SsdMobileNetV2",
+        "modelClass": "SsdMobileNetV2",
         "deployment": "ssd/mobilenet-v2/imported",
     }
 

@@ -99,8 +99,12 @@ class TestBodyLimit:
     def test_the_deployments_own_url_has_the_limit_too(self, project: Project) -> None:
         register(project, "limit")
         deployment = roost.deploy_model("kill", "limit", "imported", wait=True, timeout=TIMEOUT_S)
+        assert (
+            httpx2.post(f"{deployment.url}/length", content=bytes(BODY_LIMIT), timeout=30).json()
+            == BODY_LIMIT
+        )
         for content in (bytes(BODY_LIMIT + 1), iter([bytes(BODY_LIMIT), b"x"])):
-            answer = httpx2.post(f"{deployment.url}/greet/you", content=content, timeout=30)
+            answer = httpx2.post(f"{deployment.url}/length", content=content, timeout=30)
             assert (answer.status_code, answer.json()["error"]["code"]) == (413, "payload_too_large")
         roost.undeploy_model(deployment.key)
 

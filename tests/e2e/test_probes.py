@@ -39,9 +39,11 @@ def test_the_server_says_where_everything_is(at: ServerProcess) -> None:
     assert info.engine.log_dir is not None
 
 
-def test_nothing_of_the_cluster_listens_beyond_loopback(at: ServerProcess) -> None:
+def test_nothing_listens_beyond_loopback_but_what_ray_cannot_bind_there(at: ServerProcess) -> None:
+    """Each replica of Ray Serve opens a gRPC port on all interfaces; `roost doctor` warns of it."""
     shown = httpx2.get(f"{at.url}/api/info", params={"exposed": True}, timeout=30).json()
-    assert shown["engine"]["exposed"] == []
+    others = [port for port in shown["engine"]["exposed"] if not port.startswith("ray::ServeReplica")]
+    assert others == []
 
 
 def test_the_documents(at: ServerProcess) -> None:

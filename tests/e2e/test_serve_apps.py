@@ -11,7 +11,8 @@ import httpx2
 import pytest
 
 import roost
-from roost.errors import ModelDeployFailed, ModelNotDeployed
+from roost.client import control_calls
+from roost.errors import ModelDeployFailed, ModelNotDeployedfrom roost.sdk.connection import current_client
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import Project, Ran, ServerProcess
@@ -93,20 +94,26 @@ def test_undeploying_twice_is_clean(greeter: str, cli: Callable[..., Ran]) -> No
     assert cli("undeploy", str(deployment.key)).code == 0
     with pytest.raises(ModelDeployFailed, match="is not deployed"):
         roost.wait_for_model_serving(deployment.key)
-    assert deployment.key not in [each.key for each in _settled(deployment.key)]
+    _settled(deployment.key, _is_gone)
+    assert deployment.key not in [each.key for each in roost.list_deployed_models()]
     with pytest.raises(ModelNotDeployed):
         roost.undeploy_model(roost.DeploymentKey("greeter", greeter, "never"))
     assert deploy(greeter).phase == "running"
 
 
-def _settled(key: roost.DeploymentKey) -> list[roost.Deployment]:
-    """The deployments once `key` is gone from Ray."""
-    gone = threading.Event()
-    for _ in range(600):
-        if roost.model_serving_status(key).phase == "not_deployed":
-            break
-        gone.wait(0.1)
-    return roost.list_deployed_models()
+def _is_gone(deployment: roost.Deployment) -> bool:
+    return deployment.phase == "not_deployed"
+
+
+def _settled(key: roost.DeploymentKey, is_so: Callable[[roost.Deployment], bool]) -> roost.Deployment:
+    """The deployment once `is_so`; Ray drains an old replica for half a minute."""
+    client, seen = current_client(), None
+    for _ in range(30):
+        after = None if seen is None else seen.version
+        seen = client.run(control_calls.get_deployment(key, after_version=after, wait_s=5.0))
+        if is_so(seen):
+            return seen
+    raise AssertionError(seen)
 
 
 def test_a_constructor_that_raises_is_shown_and_leaves_no_trace(
@@ -126,7 +133,8 @@ def test_a_constructor_that_raises_is_shown_and_leaves_no_trace(
     assert "ValueError: no greeting for 'you'" in told.err
     assert told.err.splitlines()[-1].startswith("  hint: See `roost logs greeter/")
     roost.undeploy_model(key)
-    assert key not in [each.key for each in _settled(key)]
+    _settled(key, _is_gone)
+    assert key not in [each.key for each in roost.list_deployed_models()]
 
 
 def test_new_code_replaces_old_without_a_gap(

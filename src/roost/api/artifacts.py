@@ -9,6 +9,7 @@ from roost.asgi.body import read_body
 from roost.contracts.artifact import ArtifactKind, MissingRequest, MissingResponse
 from roost.services.artifacts import MAX_ARTIFACT_BYTES, Artifacts
 
+PREFIX = "/api/artifacts"
 _BYTES = "application/octet-stream"
 
 
@@ -20,7 +21,7 @@ class BytesResponse(Response):
 
 def artifacts_router(artifacts: Artifacts) -> APIRouter:
     """The routes of artifacts, below `/api/artifacts`."""
-    router = APIRouter(prefix="/api/artifacts", tags=["artifacts"])
+    router = APIRouter(prefix=PREFIX, tags=["artifacts"])
 
     @router.post("/{kind}/missing", summary="Which of these are not stored")
     def missing(kind: ArtifactKind, request: MissingRequest) -> MissingResponse:

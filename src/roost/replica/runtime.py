@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from roost.asgi.body_limit import BodyLimit
 from roost.asgi.types import ASGIApp
 from roost.bundle.unpack import unpack
 from roost.capabilities.policy import MediaPolicy
 from roost.capabilities.table import get_capability
 from roost.contracts.replica import ReplicaSpec
-from roost.replica.body_limit import BodyLimit
 from roost.replica.context import ReplicaContext, set_current
 from roost.replica.failures import starting
 from roost.replica.inference_app import InferenceApp

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 from functools import lru_cache
 
 from roost.client import Client
@@ -15,4 +16,6 @@ def current_client() -> Client:
 
 @lru_cache(maxsize=8)
 def _client(url: str, key: str | None) -> Client:
-    return Client(url, api_key=key)
+    client = Client(url, api_key=key)
+    atexit.register(client.close)
+    return client

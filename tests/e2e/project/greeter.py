@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 
 import roost
 
@@ -27,3 +27,7 @@ class Greeter:
     @app.get("/pid")
     def pid(self) -> int:
         return os.getpid()
+
+    @app.post("/length")
+    async def length(self, request: Request) -> int:
+        return len(await request.body())

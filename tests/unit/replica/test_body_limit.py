@@ -9,9 +9,9 @@ from fastapi import FastAPI, Request
 from fastapi.responses import StreamingResponse
 from starlette.responses import PlainTextResponse
 
+from roost.asgi.body_limit import BodyLimit
 from roost.asgi.types import ASGIApp
 from roost.errors import PayloadTooLarge
-from roost.replica.body_limit import BodyLimit
 from roost.replica.stack import build_stack
 
 made = FastAPI()

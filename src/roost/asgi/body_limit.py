@@ -1,4 +1,4 @@
-"""Holds a serve-app to the body limit, whatever it makes of the error itself."""
+"""Holds an app to the body limit, whatever it makes of the error itself."""
 
 from __future__ import annotations
 
