@@ -12,7 +12,8 @@ import pytest
 
 import roost
 from roost.client import control_calls
-from roost.errors import ModelDeployFailed, ModelNotDeployedfrom roost.sdk.connection import current_client
+from roost.errors import ModelDeployFailed, ModelNotDeployed
+from roost.sdk.connection import current_client
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import Project, Ran, ServerProcess
