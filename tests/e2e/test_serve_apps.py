@@ -108,12 +108,13 @@ def _is_gone(deployment: roost.Deployment) -> bool:
 
 def _settled(key: roost.DeploymentKey, is_so: Callable[[roost.Deployment], bool]) -> roost.Deployment:
     """The deployment once `is_so`; Ray drains an old replica for half a minute."""
-    client, seen = current_client(), None
+    version: int | None = None
     for _ in range(30):
-        after = None if seen is None else seen.version
-        seen = client.run(control_calls.get_deployment(key, after_version=after, wait_s=5.0))
+        call = control_calls.get_deployment(key, after_version=version, wait_s=5.0)
+        seen = current_client().run(call)
         if is_so(seen):
             return seen
+        version = seen.version
     raise AssertionError(seen)
 
 
