@@ -19,9 +19,10 @@ from roost.errors import (
     NameTaken,
     ServerUnreachable,
 )
+from roost.testing.server_process import ServerProcess
 
 if TYPE_CHECKING:
-    from tests.e2e.conftest import Project, Ran, ServerProcess
+    from tests.e2e.conftest import Project, Ran
 
 
 @pytest.fixture

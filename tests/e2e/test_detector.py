@@ -16,10 +16,11 @@ from PIL import Image
 import roost
 from roost.contracts.serving_model import DeployModelRequest
 from roost.errors import InvalidMedia, ModelNotDeployed, NameTaken, NotFound, WrongCapability
+from roost.testing.server_process import ServerProcess
 from roost_detector import SsdMobileNetV2, weights_dir
 
 if TYPE_CHECKING:
-    from tests.e2e.conftest import Project, Ran, ServerProcess
+    from tests.e2e.conftest import Project, Ran
 
 KEY = roost.DeploymentKey("ssd", "mobilenet-v2", "imported")
 

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from roost.testing.server_process import ServerProcess
+
 if TYPE_CHECKING:
-    from tests.e2e.conftest import Ran, ServerProcess
+    from tests.e2e.conftest import Ran
 
 # Before Python has its own handler, the signal itself ends the process; a shell says 130 to that, too.
 CLEAN = {0, 130, -signal.SIGINT}

@@ -18,9 +18,10 @@ import pytest
 
 import roost
 from roost.errors import ServerUnreachable
+from roost.testing.server_process import ServerProcess
 
 if TYPE_CHECKING:
-    from tests.e2e.conftest import Project, ServerProcess
+    from tests.e2e.conftest import Project
 
 TIMEOUT_S = 240.0
 BODY_LIMIT = 64 * 1024

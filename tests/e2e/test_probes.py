@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import httpx2
 import pytest
 
 import roost
-
-if TYPE_CHECKING:
-    from tests.e2e.conftest import ServerProcess
+from roost.testing.server_process import ServerProcess
 
 
 @pytest.mark.parametrize("prefix", ["", "/v1"])

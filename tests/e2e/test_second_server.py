@@ -7,8 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from roost.testing.server_process import ServerProcess
+
 if TYPE_CHECKING:
-    from tests.e2e.conftest import Ran, ServerProcess
+    from tests.e2e.conftest import Ran
 
 
 def test_a_port_that_is_taken(run: Callable[..., Ran], tmp_path: Path) -> None:

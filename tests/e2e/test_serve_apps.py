@@ -14,9 +14,10 @@ import roost
 from roost.client import control_calls
 from roost.errors import ModelDeployFailed, ModelNotDeployed
 from roost.sdk.connection import current_client
+from roost.testing.server_process import ServerProcess
 
 if TYPE_CHECKING:
-    from tests.e2e.conftest import Project, Ran, ServerProcess
+    from tests.e2e.conftest import Project, Ran
 
 TIMEOUT_S = 240
 FRENCH = {"word": "Bonjour"}
