@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import binascii
 import re
 
+import pybase64
 from PIL import Image
 
 from roost.capabilities.decode import decode_image
@@ -76,7 +76,7 @@ def _from_data_uri(source: str, policy: MediaPolicy) -> bytes:
 def _from_base64(text: str, policy: MediaPolicy) -> bytes:
     policy.check_size(len(text) // 4 * 3 - text[-2:].count("="), "image")
     try:
-        return binascii.a2b_base64(text, strict_mode=True)
+        return pybase64.b64decode(text, validate=True)
     except ValueError as error:
         # Encoders for mail wrap lines; nothing else may be between the characters.
         if "\n" in text:

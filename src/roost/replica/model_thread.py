@@ -42,6 +42,11 @@ class ModelThread:
         """Whether calls can still be run."""
         return self._thread.is_alive()
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether a call given now would be run at once."""
+        return self._busy_since is None and self._jobs.empty()
+
     def busy_s(self) -> float:
         """For how long the call that is running now has run, in seconds; 0 when none is."""
         since = self._busy_since

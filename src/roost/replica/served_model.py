@@ -19,8 +19,9 @@ from roost.keys import DeploymentKey
 from roost.replica.failures import raised_by_model, starting
 from roost.replica.model_thread import ModelThread
 
-INLINE_BYTES: Final = 64 * 1024
-"""Media of at most this size are decoded in the model's thread: a second hop would cost more."""
+INLINE_BYTES: Final = 96 * 1024
+"""Media of at most this size are decoded in the model's thread: a second hop would cost more.
+So are larger ones while the thread has nothing else to do."""
 
 LOADER_THREADS: Final = 8
 UNLOAD_TIMEOUT_S: Final = 10.0
@@ -86,7 +87,8 @@ class ServedModel:
             RoostError: for media that cannot be loaded, or as the model raised it.
             ModelError: when the model raised anything else; the log has its traceback.
         """
-        if size_bytes <= INLINE_BYTES and not _names_a_url(request):
+        at_hand = size_bytes <= INLINE_BYTES or self._thread.is_idle
+        if at_hand and not _names_a_url(request):
             return await self._thread.run(partial(self._load_and_predict, request, uploads))
         loop = asyncio.get_running_loop()
         loaded = await loop.run_in_executor(self._loaders, self._load_input, request, uploads)
