@@ -10,7 +10,6 @@ import socket
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from ipaddress import ip_address
 from typing import Any
 
 import uvicorn
@@ -33,6 +32,7 @@ from roost.gateway.app import gateway_app
 from roost.gateway.models import models_router as serving_router
 from roost.gateway.openapi import describe_inference
 from roost.gateway.probes import probes_router
+from roost.hosts import is_loopback
 from roost.logs import configure_logging
 from roost.parts import Parts
 from roost.services.artifacts import Artifacts
@@ -100,8 +100,8 @@ def check_exposure(settings: Settings) -> None:
     Raises:
         BadRequest: unless `insecure` is set.
     """
-    if settings.insecure or _is_loopback(settings.host):
-        if not _is_loopback(settings.host):
+    if settings.insecure or is_loopback(settings.host):
+        if not is_loopback(settings.host):
             _log.warning("Everyone who reaches %s may use and change everything (--insecure)", settings.url)
         return
     raise BadRequest(
@@ -227,12 +227,3 @@ async def _say_when_ready(parts: Parts, started: float) -> None:
     while parts.engine.trouble():  # noqa: ASYNC110  # the engine's thread has no loop to wake
         await asyncio.sleep(0.1)
     _log.info("Ready after %.1f s; Ctrl-C stops it", time.monotonic() - started)
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False

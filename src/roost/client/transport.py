@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass
-from ipaddress import ip_address
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -19,6 +18,7 @@ from pydantic import ValidationError
 from roost.client.call import Call
 from roost.contracts.error import ErrorBody
 from roost.errors import BadRequest, InternalError, RoostError, ServerUnreachable, Timeout, Unavailable
+from roost.hosts import is_loopback
 
 Result = TypeVar("Result")
 
@@ -54,7 +54,7 @@ class Target:
             "base_url": self.url.rstrip("/"),
             "headers": headers,
             "timeout": httpx2.Timeout(self.timeout_s, connect=CONNECT_TIMEOUT_S),
-            "trust_env": not _is_loopback(urlsplit(self.url).hostname or ""),
+            "trust_env": not is_loopback(urlsplit(self.url).hostname),
             "limits": httpx2.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=30.0),
         }
 
@@ -111,15 +111,6 @@ class AsyncTransport:
     async def close(self) -> None:
         """Close the pool."""
         await self._http.aclose()
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _arguments(call: Call[Any], target: Target) -> dict[str, Any]:

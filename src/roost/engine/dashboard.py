@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from types import TracebackType
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -11,6 +10,7 @@ import httpx2
 
 from roost.engine.ansi import strip_ansi
 from roost.errors import EngineUnavailable, InternalError
+from roost.hosts import is_loopback
 
 _TRIES: Final = 3
 _SHOWN: Final = 600
@@ -116,18 +116,6 @@ class Dashboard:
             f"What answers at {self.url!r} is not a Ray dashboard with Serve: {what}.",
             hint="Check the address, and that the cluster has ray[serve] installed.",
         )
-
-
-def is_loopback(host: str | None) -> bool:
-    """Whether a host name or address means this machine only."""
-    if host == "localhost":
-        return True
-    try:
-        address = ipaddress.ip_address((host or "").split("%")[0])
-    except ValueError:
-        return False
-    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
-    return (mapped or address).is_loopback
 
 
 def _shown(response: httpx2.Response) -> str:

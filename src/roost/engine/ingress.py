@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from roost.asgi.ready import READY_HEADER, READY_PATH
-from roost.engine.dashboard import is_loopback
+from roost.hosts import is_loopback
 
 _TIMEOUT_S: Final = 1.0
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import psutil
 
-from roost.engine.dashboard import is_loopback
 from roost.engine.embedded.cluster import EmbeddedCluster
 from roost.engine.embedded.processes import find_processes
+from roost.hosts import is_loopback
 
 
 @dataclass(frozen=True, slots=True, order=True)
