@@ -162,8 +162,9 @@ def test_new_code_replaces_old_without_a_gap(
         redeployed = roost.redeploy_model(deployment.key)
         assert redeployed.generation == deployment.generation + 1
         done = roost.wait_for_model_serving(deployment.key, timeout=TIMEOUT_S)
-        assert done.replaced_bundle_fingerprint == ""
         assert get(done, "/read") == ["second", "two"]
+        drained = _settled(done.key, lambda seen: seen.replaced_bundle_fingerprint == "")
+        assert (drained.phase, drained.message) == ("running", "")
     assert caller.failures == []
     assert caller.answers <= {'["first","one"]', '["second","two"]'}
     assert (roost.load_model(*where) / "text.txt").read_text() == "two"

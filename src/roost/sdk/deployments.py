@@ -120,7 +120,7 @@ def model_serving_messages(key: DeploymentKey) -> list[str]:
 
 
 def list_deployed_models() -> list[Deployment]:
-    """The deployments that are wanted, in the order of their keys."""
+    """The deployments that are wanted, or still on their way out (`deleting`), in the order of their keys."""
     return current_client().run(control_calls.list_deployments(live=True)).items
 
 
