@@ -20,6 +20,11 @@ _MIB: Final = 1024**2
 _STORE_MIN: Final = 100 * _MIB
 _STORE_MAX: Final = 1024 * _MIB
 
+# A request with a small picture passes in one piece: with HAProxy's 16 KiB a body of 70 KB took twice
+# as long and gave half the throughput (docs/decisions/0005-ingress-buffers.md).
+_INGRESS_BUFFER: Final = 96 * 1024
+_INGRESS_THREADS_MAX: Final = 4
+
 # They would make Ray join, or its tools ask, another cluster.
 _DROPPED: Final = (
     "RAY_ADDRESS",
@@ -157,10 +162,17 @@ def _ingress(state: ClusterState, wrapper: Path | None) -> dict[str, str]:
         "HAPROXY_SERVER_STATE_FILE": str(directory / "state"),
         "HAPROXY_STATS_PORT": str(state.ports.inner(8)),
         "HAPROXY_METRICS_PORT": str(state.ports.inner(9)),
+        "HAPROXY_TUNE_BUFSIZE": str(_INGRESS_BUFFER),
+        "HAPROXY_NBTHREAD": str(_ingress_threads()),
     }
     if wrapper is not None:
         settings |= {"ENABLE_HA_PROXY": "1", "HAPROXY_BINARY_PATH": str(wrapper)}
     return {f"RAY_SERVE_{name}": value for name, value in settings.items()}
+
+
+def _ingress_threads() -> int:
+    """Half of the cores at most: the replicas need the others."""
+    return max(1, min(_INGRESS_THREADS_MAX, (psutil.cpu_count() or 1) // 2))
 
 
 def _bytecode(environment: Mapping[str, str], bytecode_dir: Path) -> dict[str, str]:
