@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
 from pydantic import Field
 
 from roost.contracts.base import Wire
 from roost.contracts.servable import ServableRef
 from roost.keys import DeploymentKey
+
+
+def spec_version(spec: Mapping[str, Any]) -> str:
+    """Names what a replica was made of: 16 hex digits over the spec's JSON form."""
+    return hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:16]
 
 
 class ReplicaLimits(Wire):
@@ -41,3 +51,8 @@ class ReplicaSpec(Wire):
     storage_url: str
     cache_dir: str | None = None
     limits: ReplicaLimits = Field(default_factory=ReplicaLimits)
+
+    @property
+    def version(self) -> str:
+        """As `spec_version` of its JSON form."""
+        return spec_version(self.model_dump(mode="json", by_alias=True))

@@ -1,4 +1,4 @@
-"""Whether Serve's HTTP ingress routes to an application yet: Ray says RUNNING a moment before."""
+"""Whether Serve's HTTP ingress routes to a version yet: Ray says RUNNING a moment before."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from roost.asgi.ready import READY_HEADER, READY_PATH
 from roost.hosts import is_loopback
 
 _TIMEOUT_S: Final = 1.0
+
+_ANSWERS: Final = 5
+"""So many in a row must be right: replicas take turns, and those of the version before may still have one."""
 
 
 class Ingress:
@@ -25,14 +28,18 @@ class Ingress:
             base_url=serve_url, timeout=_TIMEOUT_S, trust_env=not is_loopback(urlsplit(serve_url).hostname)
         )
 
-    def routes(self, route_prefix: str) -> bool:
-        """Whether a replica of the application at `route_prefix` answers through the ingress."""
-        try:
-            answer = self._client.get(route_prefix + READY_PATH)
-        except httpx2.HTTPError:
-            return False
-        return READY_HEADER in answer.headers
+    def routes(self, route_prefix: str, version: str) -> bool:
+        """Whether replicas of this version, and none of another, answer at `route_prefix`."""
+        return all(self._answers(route_prefix, version) for _ in range(_ANSWERS))
 
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
+
+    def _answers(self, route_prefix: str, version: str) -> bool:
+        try:
+            answer = self._client.get(route_prefix + READY_PATH)
+        except httpx2.HTTPError:
+            return False
+        found: str | None = answer.headers.get(READY_HEADER)
+        return found == version

@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final, Protocol
 
+from roost.contracts.replica import spec_version
 from roost.errors import RoostError
 from roost.reconcile.desired import Desired, Known, Observation, changed_values
 from roost.reconcile.leadership import Leadership
@@ -35,7 +36,7 @@ LONGEST_IN_FLIGHT_S: Final = 120.0
 LONGEST_PAUSE_S: Final = 5.0
 """Between two tries to reach Ray."""
 
-_NOT_ROUTED: Final = "It runs; the ingress does not route to it yet."
+_NOT_ROUTED: Final = "It runs; the ingress does not route all requests to it yet."
 
 _RESTING: Final = frozenset({"running", "failed", "not_deployed", "paused", "unhealthy"})
 
@@ -58,8 +59,8 @@ class Reconciler:
     Args:
         holder: Names this server among the servers of one database.
         ingress: Where Serve listens when the first PUT starts it.
-        is_routed: Whether the ingress routes to the application of a route prefix; Ray may say
-            RUNNING before it does.
+        is_routed: Whether the ingress routes a route prefix to a version of the replicas, and to no
+            other; Ray may say RUNNING before it does.
     """
 
     def __init__(
@@ -72,7 +73,7 @@ class Reconciler:
         *,
         holder: str,
         ingress: IngressOptions,
-        is_routed: Callable[[str], bool] = lambda _route_prefix: True,
+        is_routed: Callable[[str, str], bool] = lambda _route_prefix, _version: True,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._desired = Desired(db)
@@ -170,7 +171,7 @@ class Reconciler:
             state = states.get(item.key)
             if state is None or item.wanted is None or state.phase != "running":
                 continue
-            if before[item.key].phase != "running" and not self._is_routed(_route_prefix(item.wanted)):
+            if before[item.key].phase != "running" and not self._is_routed(*_route(item.wanted)):
                 result[item.key] = replace(state, phase="deploying", message=_NOT_ROUTED)
         return result
 
@@ -193,9 +194,9 @@ class Reconciler:
         return PERIOD_S
 
 
-def _route_prefix(wanted: Wanted) -> str:
-    prefix: str = wanted.application["route_prefix"]
-    return prefix
+def _route(wanted: Wanted) -> tuple[str, str]:
+    """Route prefix and version of the replicas that are wanted."""
+    return wanted.application["route_prefix"], spec_version(wanted.application["args"])
 
 
 def _with_refusals(

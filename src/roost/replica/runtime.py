@@ -85,7 +85,9 @@ async def _start_model(servable: type, spec: ReplicaSpec, weights: Path | None) 
     except BaseException:
         await model.close()
         raise
-    return Replica(build_stack(InferenceApp(model, limits), close=model.close), model.check_health)
+    return Replica(
+        build_stack(InferenceApp(model, limits), close=model.close, version=spec.version), model.check_health
+    )
 
 
 async def _start_serve_app(servable: type, spec: ReplicaSpec) -> Replica:
@@ -108,7 +110,10 @@ async def _start_serve_app(servable: type, spec: ReplicaSpec) -> Replica:
     async def check_health() -> None:
         await _call_if_defined(instance, "check_health")
 
-    return Replica(build_stack(BodyLimit(app, spec.limits.max_body_bytes), close=close), check_health)
+    return Replica(
+        build_stack(BodyLimit(app, spec.limits.max_body_bytes), close=close, version=spec.version),
+        check_health,
+    )
 
 
 async def _call_if_defined(instance: object, name: str) -> None:

@@ -12,25 +12,27 @@ from roost.asgi.types import ASGIApp, Receive, Scope, Send
 LOG_NAME: Final = "roost.replica"
 
 
-def build_stack(app: ASGIApp, *, close: Callable[[], Awaitable[None]]) -> ASGIApp:
-    """`app` behind the error boundary. `close` is awaited when the server shuts down.
+def build_stack(app: ASGIApp, *, close: Callable[[], Awaitable[None]], version: str = "") -> ASGIApp:
+    """`app` behind the error boundary. `close` is awaited when the server shuts down; `version` is what
+    the replica tells of itself when it is asked whether the ingress routes to it.
 
     `app` has started up already: its own lifespan messages never reach it.
     """
-    return _Lifecycle(ErrorBoundary(app, LOG_NAME), close)
+    return _Lifecycle(ErrorBoundary(app, LOG_NAME), close, version)
 
 
 class _Lifecycle:
     """Answers the server's lifespan messages in the app's place."""
 
-    def __init__(self, app: ASGIApp, close: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, app: ASGIApp, close: Callable[[], Awaitable[None]], version: str) -> None:
         self._app = app
         self._close = close
+        self._version = version
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "lifespan":
             if scope["path"].endswith(READY_PATH) and scope["type"] == "http":
-                await _say_ready(send)
+                await _say_ready(send, self._version)
                 return
             await self._app(scope, receive, send)
             return
@@ -41,9 +43,9 @@ class _Lifecycle:
         await send({"type": "lifespan.shutdown.complete"})
 
 
-async def _say_ready(send: Send) -> None:
-    """Show that the ingress routes here."""
-    headers = [(READY_HEADER.encode(), b"ready")]
+async def _say_ready(send: Send, version: str) -> None:
+    """Show that the ingress routes here, and to what."""
+    headers = [(READY_HEADER.encode(), version.encode())]
     await send({"type": "http.response.start", "status": 204, "headers": headers})
     await send({"type": "http.response.body", "body": b""})
 

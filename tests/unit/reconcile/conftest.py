@@ -116,7 +116,7 @@ class House:
             self.clock,
             holder=holder,
             ingress=IngressOptions(http_options={"port": 1}),
-            is_routed=lambda prefix: prefix not in self.ray.unrouted,
+            is_routed=lambda prefix, version: prefix not in self.ray.unrouted,
             monotonic=lambda: self.clock.now().timestamp(),
         )
 

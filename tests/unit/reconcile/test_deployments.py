@@ -37,7 +37,7 @@ def test_it_counts_as_running_once_the_ingress_routes_to_it(house: Any) -> None:
     house.cycle()
     assert (house.show().phase, house.show().message) == (
         "deploying",
-        "It runs; the ingress does not route to it yet.",
+        "It runs; the ingress does not route all requests to it yet.",
     )
     house.ray.unrouted = set()
     house.cycle()

@@ -36,13 +36,17 @@ def answer(path: str) -> Message:
         "headers": [],
         "state": {},
     }
-    asyncio.run(build_stack(app, close=close)(scope, receive, send))
+
+    async def run() -> None:
+        await build_stack(app, close=close, version="0123abcd")(scope, receive, send)
+
+    asyncio.run(run())
     return sent[0]
 
 
 def test_every_replica_says_that_the_ingress_routes_to_it() -> None:
     head = answer("/r/f/s/r/-/roost")
-    assert (head["status"], head["headers"]) == (204, [(b"x-roost-replica", b"ready")])
+    assert (head["status"], head["headers"]) == (204, [(b"x-roost-replica", b"0123abcd")])
 
 
 def test_every_other_path_is_the_apps() -> None:

@@ -1,0 +1,40 @@
+"""What a replica is made of, and the name of that."""
+
+from __future__ import annotations
+
+import json
+
+from roost.contracts.replica import ReplicaSpec, spec_version
+from roost.contracts.servable import ServableRef
+from roost.keys import DeploymentKey
+
+
+def spec(**changes: object) -> ReplicaSpec:
+    servable = ServableRef(
+        class_path="models:Model", kind="serve_app", bundle_fingerprint="b" * 64, pins=["x==1"]
+    )
+    values: dict[str, object] = {
+        "key": DeploymentKey("f", "s", "r", "0e09eeab5bde"),
+        "servable": servable,
+        "config": {"naïve": "ü"},
+        "storage_url": "file:///s",
+    }
+    return ReplicaSpec.model_validate(values | changes)
+
+
+def test_server_and_replica_name_the_same_version() -> None:
+    """The server knows the JSON that it gave to Ray, the replica what it read from that."""
+    given = spec().model_dump(mode="json", by_alias=True)
+    read = ReplicaSpec.model_validate_json(json.dumps(given))
+    assert read.version == spec_version(given) == spec().version
+    assert len(read.version) == 16
+
+
+def test_whatever_restarts_a_replica_makes_another_version() -> None:
+    others = [
+        spec(config={}),
+        spec(weights_digest="d" * 64),
+        spec(cache_dir="/c"),
+        spec(storage_url="file:///t"),
+    ]
+    assert len({each.version for each in [spec(), *others]}) == 5
