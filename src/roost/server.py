@@ -9,7 +9,7 @@ import signal
 import socket
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
 
 import uvicorn
@@ -31,6 +31,7 @@ from roost.errors import BadRequest, PortTaken
 from roost.gateway.app import gateway_app
 from roost.gateway.models import models_router as serving_router
 from roost.gateway.openapi import describe_inference
+from roost.gateway.pool import UpstreamPool
 from roost.gateway.probes import probes_router
 from roost.hosts import is_loopback
 from roost.logs import configure_logging
@@ -212,6 +213,7 @@ def _lifespan(parts: Parts) -> Callable[[FastAPI], Any]:
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         started = time.monotonic()
         ready = asyncio.create_task(_say_when_ready(parts, started))
+        parts.changes.first(_forget_connections(parts.pool, asyncio.get_running_loop()))
         # What is loaded by now lives as long as the server: collections need not walk it.
         gc.collect()
         gc.freeze()
@@ -221,6 +223,16 @@ def _lifespan(parts: Parts) -> Callable[[FastAPI], Any]:
         await asyncio.sleep(0)  # the loop closes the connections in its next turn
 
     return lifespan
+
+
+def _forget_connections(pool: UpstreamPool, loop: asyncio.AbstractEventLoop) -> Callable[[], None]:
+    """After a change of Serve's routes its HAProxy still serves the connections it has by the old ones."""
+
+    def forget() -> None:
+        with suppress(RuntimeError):  # the loop is closed: so are the connections
+            loop.call_soon_threadsafe(pool.close)
+
+    return forget
 
 
 async def _say_when_ready(parts: Parts, started: float) -> None:

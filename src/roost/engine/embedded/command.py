@@ -151,6 +151,10 @@ def _ingress(state: ClusterState, wrapper: Path | None) -> dict[str, str]:
         "THROUGHPUT_OPTIMIZED": "1",
         # Without it a log shows nothing until a replica has written 1000 lines.
         "REQUEST_PATH_LOG_BUFFER_SIZE": "1",
+        # Requests go there while Ray builds a new version. Ray binds its default of 8500 so that two clusters
+        # of a machine share it, and one would answer for the other.
+        "FALLBACK_PROXY_HTTP_PORT": str(state.ports.inner(10)),
+        "FALLBACK_PROXY_GRPC_PORT": str(state.ports.inner(11)),
         "DIRECT_INGRESS_MIN_HTTP_PORT": str(http[0]),
         "DIRECT_INGRESS_MAX_HTTP_PORT": str(http[1]),
         "DIRECT_INGRESS_MIN_GRPC_PORT": str(grpc[0]),

@@ -78,3 +78,16 @@ def test_a_proxy_is_never_asked_for_loopback(state: ClusterState, tmp_path: Path
 def test_the_object_store_is_bounded() -> None:
     size, _ = object_store_size()
     assert 100 * 1024**2 <= size <= 1024**3
+
+
+def test_serve_takes_no_port_outside_the_block(state: ClusterState, tmp_path: Path) -> None:
+    """Its fallback proxy would share Ray's default port with that of another cluster."""
+    environment = start_environment(state, {}, {}, tmp_path)
+    ports = {
+        name: int(value)
+        for name, value in environment.items()
+        if name.startswith("RAY_SERVE_") and name.endswith("_PORT")
+    }
+    assert {"RAY_SERVE_FALLBACK_PROXY_HTTP_PORT", "RAY_SERVE_FALLBACK_PROXY_GRPC_PORT"} <= ports.keys()
+    assert all(20_000 <= port <= 20_499 for port in ports.values())
+    assert len(set(ports.values())) == len(ports)
