@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from typing import Any
 
 from pydantic import Field
 
 from roost.contracts.base import Wire
 from roost.contracts.servable import ServableRef
 from roost.keys import DeploymentKey
-
-
-def spec_version(spec: Mapping[str, Any]) -> str:
-    """Names what a replica was made of: 16 hex digits over the spec's JSON form."""
-    return hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:16]
 
 
 class ReplicaLimits(Wire):
@@ -54,5 +47,6 @@ class ReplicaSpec(Wire):
 
     @property
     def version(self) -> str:
-        """As `spec_version` of its JSON form."""
-        return spec_version(self.model_dump(mode="json", by_alias=True))
+        """Names what a replica was made of: 16 hex digits over this spec's JSON form."""
+        spec = self.model_dump(mode="json", by_alias=True)
+        return hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:16]

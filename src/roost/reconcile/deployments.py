@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final, Protocol
 
-from roost.contracts.replica import spec_version
+from roost.contracts.replica import ReplicaSpec
 from roost.errors import RoostError
 from roost.reconcile.desired import Desired, Known, Observation, changed_values
 from roost.reconcile.leadership import Leadership
@@ -196,7 +196,8 @@ class Reconciler:
 
 def _route(wanted: Wanted) -> tuple[str, str]:
     """Route prefix and version of the replicas that are wanted."""
-    return wanted.application["route_prefix"], spec_version(wanted.application["args"])
+    # Read and written again, so that a record of an older version names what its replicas call themselves.
+    return wanted.application["route_prefix"], ReplicaSpec.model_validate(wanted.application["args"]).version
 
 
 def _with_refusals(
