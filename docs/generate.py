@@ -11,9 +11,9 @@ from typing import Any
 import typer
 
 import roost
+from roost.app import openapi_document
 from roost.cli.main import app as cli
 from roost.errors import STATUS, RoostError, reason_of
-from roost.server import openapi_document
 from roost.settings import Settings
 
 REFERENCE = Path(__file__).parent / "reference"

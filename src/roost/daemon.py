@@ -15,7 +15,7 @@ import psutil
 
 from roost.engine.embedded.cluster import EmbeddedCluster
 from roost.errors import Conflict
-from roost.settings import Settings
+from roost.settings import read_settings
 
 _POLL_S = 0.05
 
@@ -86,7 +86,7 @@ class HomeLock:
 
 def end_server(flags: dict[str, Any], timeout_s: float) -> str:
     """End the server of a home, by force after `timeout_s`, and what is left of its Ray; says what it did."""
-    settings = Settings(**flags)
+    settings = read_settings(flags)
     lock = HomeLock(settings.home_dir)
     said = "No server runs"
     if not lock.is_free():

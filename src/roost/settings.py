@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from roost.errors import BadRequest
 
 DEFAULT_PORT = 7463
 
@@ -82,3 +85,17 @@ class Settings(BaseSettings):
         """The server's own URL."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.port}"
+
+
+def read_settings(flags: dict[str, Any]) -> Settings:
+    """Settings of the environment with the flags laid over them.
+
+    Raises:
+        BadRequest: naming the variable and its value.
+    """
+    try:
+        return Settings(**flags)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        name = "ROOST_" + "_".join(str(step) for step in first["loc"]).upper()
+        raise BadRequest(f"{name}={first['input']!r} is not valid: {first['msg']}.") from error

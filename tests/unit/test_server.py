@@ -13,11 +13,12 @@ import pytest
 import uvicorn
 
 import roost
+from roost.app import create_app, openapi_document
 from roost.errors import BadRequest, PortTaken
 from roost.parts import Parts, serve_settings
 from roost.records.upgrade import upgrade
-from roost.server import _Server, check_exposure, create_app, listen, openapi_document, read_settings
-from roost.settings import Settings
+from roost.server import _Server, check_exposure, listen
+from roost.settings import Settings, read_settings
 
 
 @pytest.fixture(autouse=True)
