@@ -37,9 +37,9 @@ def running(
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """SIGINT, then whatever is left of its session."""
+    """SIGTERM, then whatever is left of its session."""
     session = _session(process.pid)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGTERM)
     try:
         process.wait(60)
     except subprocess.TimeoutExpired:
