@@ -11,6 +11,7 @@ from typing import Any
 import typer
 
 import roost
+import roost.capabilities
 from roost.app import openapi_document
 from roost.cli.main import app as cli
 from roost.errors import STATUS, RoostError, reason_of
@@ -67,15 +68,36 @@ def python_page() -> str:
     parts = [f"{NOTICE}# The Python API\n"]
     for name in roost.__all__:
         value = getattr(roost, name)
-        doc = inspect.getdoc(value) if callable(value) or inspect.ismodule(value) else None
-        shown = ""
-        if inspect.isfunction(value):
-            shown = f"{name}{inspect.signature(value)}"
-        elif inspect.isclass(value):
-            shown = f"class {name}"
-        block = f"```python\n{shown}\n```\n\n" if shown else ""
-        parts.append(f"## {name}\n\n{block}{doc or f'`{value!r}`'}\n")
+        parts.append(_entry(f"roost.{name}", value))
+    parts.append("# For authors of inference models\n")
+    for name in sorted(roost.capabilities.__all__):
+        parts.append(_entry(f"roost.capabilities.{name}", getattr(roost.capabilities, name)))
     return "\n".join(parts)
+
+
+def _entry(name: str, value: Any) -> str:
+    """Heading, signature and docstring of one name; a constant or an alias shows what it is."""
+    shown, doc = "", None
+    if inspect.isfunction(value):
+        shown, doc = f"{name}{inspect.signature(value)}", inspect.getdoc(value)
+    elif inspect.isclass(value) and value.__module__.startswith("roost"):
+        shown, doc = f"class {name}{_fields(value)}", inspect.getdoc(value)
+    elif inspect.ismodule(value):
+        doc = inspect.getdoc(value)
+    block = f"```python\n{shown}\n```\n\n" if shown else ""
+    return f"## {name}\n\n{block}{doc or f'`{value!r}`'}\n"
+
+
+def _fields(cls: type) -> str:
+    """The annotated attributes of a class, a line each, its bases' first."""
+    found: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        if base.__module__.startswith("roost"):
+            found.update(vars(base).get("__annotations__", {}))
+    public = [
+        f"\n    {name}: {kind}" for name, kind in found.items() if not name.startswith(("_", "model_config"))
+    ]
+    return ":" + "".join(public) if public else ""
 
 
 def errors_page() -> str:

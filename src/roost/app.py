@@ -20,6 +20,7 @@ from roost.api.errors import install_error_handlers
 from roost.api.info import info_router
 from roost.api.models import models_router
 from roost.asgi.body_limit import BodyLimit
+from roost.asgi.cross_site import SameSiteOnly
 from roost.asgi.types import ASGIApp, Receive, Scope, Send
 from roost.capabilities.table import CAPABILITIES
 from roost.gateway.app import gateway_app
@@ -27,9 +28,10 @@ from roost.gateway.models import models_router as serving_router
 from roost.gateway.openapi import describe_inference
 from roost.gateway.pool import UpstreamPool
 from roost.gateway.probes import probes_router
+from roost.hosts import is_loopback
 from roost.parts import Parts
 from roost.services.artifacts import Artifacts
-from roost.settings import Settings
+from roost.settings import DEFAULT_PORT, Settings
 
 _log = logging.getLogger("roost")
 
@@ -38,7 +40,8 @@ def create_app(parts: Parts) -> ASGIApp:
     """The whole ASGI application: the data path beside FastAPI."""
     app = _framework(parts)
     describe_inference(app, CAPABILITIES)
-    return gateway_app(parts.inference(), _limited(app, parts.settings.max_body_bytes))
+    limited = _limited(app, parts.settings.max_body_bytes)
+    return gateway_app(_guarded(parts.inference(), parts.settings), _guarded(limited, parts.settings))
 
 
 def openapi_document() -> dict[str, Any]:
@@ -66,6 +69,11 @@ def _framework(parts: Parts) -> FastAPI:
         probes_router(parts.routes, version=roost.__version__, startup=parts.startup, cluster=parts.cluster)
     )
     return app
+
+
+def _guarded(app: ASGIApp, settings: Settings) -> ASGIApp:
+    """Keep pages of other sites out."""
+    return SameSiteOnly(app, loopback_only=is_loopback(settings.host), allowed_hosts=settings.allowed_hosts)
 
 
 def _limited(app: ASGIApp, max_bytes: int) -> ASGIApp:
@@ -110,3 +118,5 @@ async def _say_when_ready(parts: Parts, started: float) -> None:
     while parts.engine.trouble():  # noqa: ASYNC110  # the engine's thread has no loop to wake
         await asyncio.sleep(0.1)
     _log.info("Ready after %.1f s; Ctrl-C stops it", time.monotonic() - started)
+    if parts.settings.port != DEFAULT_PORT:
+        _log.info("Callers find it with: export ROOST_URL=%s", parts.settings.url)

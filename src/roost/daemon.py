@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 
 from roost.engine.embedded.cluster import EmbeddedCluster
-from roost.errors import Conflict
+from roost.errors import BadRequest, Conflict
 from roost.settings import read_settings
 
 _POLL_S = 0.05
@@ -36,8 +36,14 @@ class HomeLock:
         Raises:
             Conflict: naming the other server.
         """
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise BadRequest(
+                f"home {str(self._path.parent)!r} cannot be used: {error.strerror or error}.",
+                hint="Name a folder that you may write to, with --home or ROOST_HOME.",
+            ) from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -46,7 +52,7 @@ class HomeLock:
             raise Conflict(
                 f"A Roost server already runs in {str(self._path.parent)!r}: "
                 f"pid {holder.get('pid', '?')} at {holder.get('url', '?')}.",
-                hint="Use it, end it with `roost down`, or give this one a home of its own with --home.",
+                hint=f"Use it, end it with `roost down --home {self._path.parent}`, or take another --home.",
             ) from None
         started_at = psutil.Process().create_time()
         state = {"pid": os.getpid(), "started_at": started_at, "url": url}

@@ -42,8 +42,9 @@ def run(flags: dict[str, Any]) -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         listener = listen(settings)
+        parts = Parts(settings)
         _log.info("Roost %s listens at %s (home %s)", roost.__version__, settings.url, settings.home_dir)
-        _run_parts(Parts(settings), listener)
+        _run_parts(parts, listener)
     except KeyboardInterrupt:
         _log.info("Interrupted")
     finally:

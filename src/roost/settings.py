@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from roost.errors import BadRequest
 
 DEFAULT_PORT = 7463
+_DAY_S = 86_400
+
+LogLevel = Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR"], BeforeValidator(str.upper)]
 
 
 class Settings(BaseSettings):
@@ -45,20 +48,23 @@ class Settings(BaseSettings):
     num_gpus: int | None = Field(
         None, ge=0, description="GPUs of the embedded cluster; default is what Ray finds."
     )
-    replica_cpus: float = Field(0.1, ge=0, description="CPUs a replica reserves; it may use more.")
+    replica_cpus: float = Field(0.1, ge=0, le=1024, description="CPUs a replica reserves; it may use more.")
     start_timeout_s: float = Field(
-        120.0, gt=0, description="Longest start of the embedded cluster, in seconds."
+        120.0, gt=0, le=_DAY_S, description="Longest start of the embedded cluster, in seconds."
     )
     shutdown_grace_s: float = Field(
-        30.0, ge=0, description="Longest wait for running requests on shutdown, in seconds."
+        30.0, ge=0, le=_DAY_S, description="Longest wait for running requests on shutdown, in seconds."
     )
     max_body_bytes: int = Field(
         100 * 1024 * 1024,
         ge=0,
         description="Largest request body in bytes, counted as received; 0 = no limit.",
     )
+    allowed_hosts: list[str] = Field(
+        [], description="Host names besides loopback's that requests may be for, as JSON."
+    )
     insecure: bool = Field(False, description="Allow an open server on an address other than loopback.")
-    log_level: str = Field("INFO", description="DEBUG, INFO, WARNING or ERROR.")
+    log_level: LogLevel = Field("INFO", description="DEBUG, INFO, WARNING or ERROR.")
 
     @property
     def home_dir(self) -> Path:

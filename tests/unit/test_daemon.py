@@ -22,7 +22,7 @@ def test_one_server_a_home(tmp_path: Path) -> None:
     with pytest.raises(Conflict, match=f"pid {os.getpid()} at {URL}") as caught:
         second.take("http://127.0.0.1:1")
     assert caught.value.hint is not None
-    assert "`roost down`" in caught.value.hint
+    assert "`roost down --home " in caught.value.hint
     assert second.holder() == json.loads((tmp_path / "home" / "server.lock").read_bytes())
     first.release()
     first.release()

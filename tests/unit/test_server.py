@@ -114,7 +114,7 @@ class Calls:
     def __call__(self, method: str, path: str, **more: Any) -> httpx2.Response:
         async def send() -> httpx2.Response:
             transport = httpx2.ASGITransport(app=self.app)
-            async with httpx2.AsyncClient(transport=transport, base_url="http://roost") as client:
+            async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
                 return await client.request(method, path, **more)
 
         return asyncio.run(send())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mimetypes
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -38,7 +39,7 @@ def resolve_include(entries: Sequence[str | Path], root: Path) -> Included:
         path = Path(os.path.normpath(root / entry))
         if str(entry) and path.exists():
             included.files.update(_files(entry, path, root))
-        elif isinstance(entry, str) and _DOTTED_NAME.fullmatch(entry):
+        elif isinstance(entry, str) and _DOTTED_NAME.fullmatch(entry) and not _looks_like_file(entry):
             included.modules.append(entry)
         else:
             raise InvalidServable(
@@ -46,6 +47,11 @@ def resolve_include(entries: Sequence[str | Path], root: Path) -> Included:
                 hint="Write a path relative to that folder, or the dotted name of a module.",
             )
     return included
+
+
+def _looks_like_file(entry: str) -> bool:
+    """Whether a dotted text ends as data files do: `labels.txt` is no module `txt` of `labels`."""
+    return mimetypes.guess_type(entry)[0] is not None
 
 
 def package_modules(name: str, locations: Sequence[str]) -> list[str]:

@@ -7,11 +7,17 @@ from typing import Annotated
 
 import typer
 
-from roost.errors import InvalidConfig, InvalidName
+from roost.errors import InvalidConfig, InvalidName, ModelNotDeployed
 from roost.keys import DeploymentKey, deployment_key
+from roost.sdk.deployments import list_deployed_models
+
+_KEY_SLASHES = 2
 
 KeyArgument = Annotated[
-    str, typer.Argument(metavar="KEY", help="family/suffix/run_name, or family/suffix/run_name@fingerprint.")
+    str,
+    typer.Argument(
+        metavar="KEY", help="A deployment's name, or family/suffix/run_name, with @fingerprint for a config."
+    ),
 ]
 ConfigOption = Annotated[
     list[str] | None,
@@ -36,6 +42,25 @@ def read_config(pairs: Sequence[str] | None) -> dict[str, str]:
             raise InvalidConfig(f"config key {key!r} is given twice.")
         config[key] = value
     return config
+
+
+def find_key(text: str, config: dict[str, str] | None = None) -> DeploymentKey:
+    """As `read_key`; a text that is no key is taken for the name of a live deployment.
+
+    Raises:
+        ModelNotDeployed: when no live deployment has the name.
+    """
+    if text.count("/") >= _KEY_SLASHES:
+        return read_key(text, config)
+    named = [deployment for deployment in list_deployed_models() if deployment.name == text]
+    if named and not config:
+        return named[0].key
+    if named:
+        return read_key(str(named[0].key.model), config)
+    raise ModelNotDeployed(
+        f"No deployment is named {text!r}, and it is no key either.",
+        hint="`roost deployments` lists names and keys.",
+    )
 
 
 def read_key(text: str, config: dict[str, str] | None = None) -> DeploymentKey:

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from roost.cli.arguments import ConfigOption, KeyArgument, read_config, read_key
+from roost.cli.arguments import ConfigOption, KeyArgument, find_key, read_config
 from roost.cli.output import JsonFlag, note, print_fields, print_json, print_table, say
 from roost.client import control_calls
 from roost.contracts.deployment import Deployment
-from roost.keys import ModelKey
+from roost.keys import DeploymentKey, ModelKey
 from roost.sdk.connection import current_client
 from roost.sdk.deployments import deploy_model, list_deployed_models, wait_for_model_serving
 
@@ -39,16 +39,24 @@ def deploy(
         take_name=take_name,
     )
     if wait:
-        deployment = wait_for_model_serving(deployment.key, timeout)
+        deployment = _wait(deployment.key, timeout)
     if as_json:
         print_json(deployment)
     else:
         say(f"{deployment.name} is {deployment.phase} at {deployment.url}")
 
 
+def _wait(key: DeploymentKey, timeout: float) -> Deployment:
+    try:
+        return wait_for_model_serving(key, timeout)
+    except KeyboardInterrupt:
+        note(f"The deployment goes on; see `roost status {key}`, or end it with `roost undeploy {key}`.")
+        raise
+
+
 def undeploy(key: KeyArgument, config: ConfigOption = None, as_json: JsonFlag = False) -> None:
     """Remove a deployment; its model stays in the registry."""
-    wanted = read_key(key, read_config(config))
+    wanted = find_key(key, read_config(config))
     deployment = current_client().run(control_calls.undeploy(wanted))
     if as_json:
         print_json(deployment)
@@ -63,7 +71,7 @@ def logs(
     as_json: JsonFlag = False,
 ) -> None:
     """Print the last lines of the replicas' logs."""
-    wanted = read_key(key, read_config(config))
+    wanted = find_key(key, read_config(config))
     text = current_client().run(control_calls.deployment_logs(wanted, tail=tail))
     if as_json:
         print_json({"lines": text.splitlines()})
@@ -95,7 +103,7 @@ def show_list(as_json: JsonFlag = False) -> None:
 @app.command("show")
 def show(key: KeyArgument, config: ConfigOption = None, as_json: JsonFlag = False) -> None:
     """Show one deployment."""
-    wanted = read_key(key, read_config(config))
+    wanted = find_key(key, read_config(config))
     deployment = current_client().run(control_calls.get_deployment(wanted))
     if as_json:
         print_json(deployment)

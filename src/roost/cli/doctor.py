@@ -128,8 +128,10 @@ def _deployments() -> Iterator[Finding]:
             yield Finding(
                 name, "failed", deployment.message or deployment.phase, f"roost logs {deployment.key}"
             )
-        else:
+        elif deployment.phase in {"running", "paused"}:
             yield Finding(name, "ok", deployment.phase)
+        else:
+            yield Finding(name, "warning", deployment.phase, "It is on its way; ask again in a moment.")
 
 
 def _plain(finding: Finding) -> dict[str, str]:

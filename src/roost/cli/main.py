@@ -14,7 +14,7 @@ from roost.cli.doctor import doctor
 from roost.cli.output import print_error, say
 from roost.cli.status import status
 from roost.cli.up import down, up
-from roost.errors import RoostError
+from roost.errors import InvalidConfig, InvalidName, RoostError
 
 app = typer.Typer(
     help="Keeps machine-learning models and serves them on Ray.",
@@ -52,7 +52,9 @@ def run() -> None:
         app()
     except RoostError as error:
         print_error(error, as_json="--json" in sys.argv)
-        sys.exit(1)
+        # What was typed wrong is a usage error, unless it was the server that said so.
+        typed_wrong = isinstance(error, (InvalidName, InvalidConfig)) and error.request_id is None
+        sys.exit(2 if typed_wrong else 1)
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from roost.cli.arguments import ConfigOption, read_config, read_key
+from roost.cli.arguments import ConfigOption, find_key, read_config
 from roost.cli.deployments import print_deployment
 from roost.cli.output import JsonFlag, print_fields, print_json
 from roost.client import control_calls
@@ -21,7 +21,7 @@ def status(
 ) -> None:
     """Show how the server and Ray stand, or one deployment."""
     if key is not None:
-        wanted = read_key(key, read_config(config))
+        wanted = find_key(key, read_config(config))
         deployment = current_client().run(control_calls.get_deployment(wanted))
         if as_json:
             print_json(deployment)

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from roost.errors import InternalError
+from roost.errors import InternalError, ValidationFailed
 
 Result = TypeVar("Result")
 Model = TypeVar("Model", bound=BaseModel)
@@ -60,6 +60,24 @@ def parse_model(model: type[Model]) -> Parse[Model]:
             ) from error
 
     return parse
+
+
+def request_of(kind: type[Model], /, **fields: Any) -> Model:
+    """A request's wire model.
+
+    Raises:
+        ValidationFailed: naming the argument that breaks a rule.
+    """
+    try:
+        return kind(**fields)
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_context=False)
+        first = found[0]
+        name = ".".join(str(step) for step in first["loc"])
+        raise ValidationFailed(
+            f"{name}={first['input']!r:.80} is not valid: {first['msg']}.",
+            issues=[{"loc": list(each["loc"]), "message": each["msg"]} for each in found],
+        ) from error
 
 
 def parse_bytes(body: bytes) -> bytes:

@@ -18,6 +18,8 @@ class Picture(Protocol):
         ...
 
 
+_PICTURE_SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"})
+
 ImageLike = str | Path | bytes | Picture
 
 
@@ -28,7 +30,8 @@ def image_upload(image: ImageLike) -> bytes | None:
     read, like a `Path`.
 
     Raises:
-        InvalidMedia: when a path cannot be read, or the type is not one of `ImageLike`.
+        InvalidMedia: when a path cannot be read, a string names a picture file that is not there, or
+            the type is not one of `ImageLike`.
     """
     if isinstance(image, bytes):
         return image
@@ -52,9 +55,14 @@ def _existing_file(text: str) -> Path | None:
         return None
     path = Path(text)
     try:
-        return path if path.is_file() else None
+        if path.is_file():
+            return path
     except OSError:
         return None
+    if path.suffix.lower() in _PICTURE_SUFFIXES or path.is_dir():
+        what = "is a folder" if path.is_dir() else "does not exist"
+        raise InvalidMedia(f"image {text!r} {what}.", hint="Pass the path of a picture on this machine.")
+    return None
 
 
 def _read(path: Path) -> bytes:

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from pydantic import TypeAdapter
 
-from roost.client.call import Call, parse_model
+from roost.client.call import Call, parse_model, request_of
 from roost.client.images import ImageLike, image_upload
 from roost.contracts.base import Wire
 from roost.contracts.detection import DetectionRequest, DetectionResponse
@@ -27,7 +27,8 @@ def detection(
 ) -> Call[DetectionResponse]:
     """`POST /v1/inference/detection`, or its binary form when the image is at hand."""
     upload = image_upload(image)
-    request = DetectionRequest(
+    request = request_of(
+        DetectionRequest,
         model=model,
         image=image if isinstance(image, str) and upload is None else "upload",
         classes=classes,

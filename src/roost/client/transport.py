@@ -44,12 +44,16 @@ class Target:
                 f"server URL {self.url!r} is not valid: it must start with http:// or https://.",
                 hint="Set ROOST_URL, for example http://127.0.0.1:7463.",
             )
+        if self.api_key and not self.api_key.isprintable():
+            raise BadRequest(
+                "The API key holds a line break or another control character.", hint="Check ROOST_API_KEY."
+            )
 
     def options(self) -> dict[str, Any]:
         """What the HTTP client is made with. Proxies of the environment are not asked for loopback."""
-        headers = {"Accept": "application/json", "User-Agent": "roost-client"}
+        headers = {b"Accept": b"application/json", b"User-Agent": b"roost-client"}
         if self.api_key:
-            headers["X-API-Key"] = self.api_key
+            headers[b"X-API-Key"] = self.api_key.encode()
         return {
             "base_url": self.url.rstrip("/"),
             "headers": headers,

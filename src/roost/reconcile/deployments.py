@@ -178,7 +178,9 @@ class Reconciler:
     def _out_of_reach(self, known: list[Known], error: RoostError) -> float:
         last_seen = self._sightings.lost(str(error))
         if self._misses == 0:
-            _log.warning("Ray is out of reach: %s", error)
+            # Before Ray was ever seen it is only starting, which is nothing to warn of.
+            level = logging.INFO if last_seen is None else logging.WARNING
+            _log.log(level, "Ray is out of reach: %s", error.message)
         if any(not item.stale for item in known) and self._desired.mark_stale(last_seen):
             self._changes.notify()
         return self._longer_pause_s()

@@ -56,5 +56,5 @@ class GatedEngine:
         trouble = self._trouble()
         if trouble:
             raise EngineUnavailable(
-                f"Ray cannot be asked: {trouble}", hint="`roost status` shows when it is ready."
+                f"Ray cannot be asked: {trouble.rstrip('.')}.", hint="`roost status` shows when it is ready."
             )

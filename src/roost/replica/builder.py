@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -12,6 +11,7 @@ from roost.asgi.types import ASGIApp
 from roost.contracts.replica import ReplicaSpec
 from roost.replica import runtime
 from roost.replica.id_echo import WithoutEchoedId
+from roost.replica.log import log_with_ray
 
 DEPLOYMENT_NAME = "App"
 
@@ -38,7 +38,7 @@ class Replica:
         self._check: Callable[[], Awaitable[None]] | None = None
 
     async def __serve_build_asgi_app__(self) -> ASGIApp:
-        _log_with_ray()
+        log_with_ray()
         replica = await runtime.start(self._spec)
         self._check = replica.check_health
         return WithoutEchoedId(replica.app)
@@ -47,11 +47,3 @@ class Replica:
         """Called by Ray every few seconds; raising means that this replica is to be replaced."""
         if self._check is not None:
             await self._check()
-
-
-def _log_with_ray() -> None:
-    """Write our log lines into the replica's own log, which Ray keeps and serves."""
-    log = logging.getLogger("roost")
-    for handler in logging.getLogger("ray.serve").handlers:
-        log.addHandler(handler)
-    log.setLevel(logging.INFO)

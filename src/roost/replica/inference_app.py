@@ -107,7 +107,7 @@ class InferenceApp:
     def _timed_out(self) -> Timeout:
         return Timeout(
             f"The model did not answer within {self._timeout_s:g} s.",
-            hint="Send a smaller request, or have the deployment's timeout raised.",
+            hint="Send a smaller request.",
         )
 
     def _no_route(self, path: str) -> NotFound | WrongCapability:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 
 from roost.client import control_calls
+from roost.client.call import request_of
 from roost.contracts.deployment import (
     Deployment,
     DeployRequest,
@@ -46,8 +47,8 @@ def deploy_model(
         ModelNotFound, ModelNotReady, NameTaken, Infeasible, InvalidConfig: nothing is written.
         ModelDeployFailed, Timeout: with `wait`, as `wait_for_model_serving` raises them.
     """
-    request = DeployRequest(
-        config=check_config(config), num_replicas=num_replicas, name=name, take_name=take_name
+    request = request_of(
+        DeployRequest, config=check_config(config), num_replicas=num_replicas, name=name, take_name=take_name
     )
     deployment = current_client().run(control_calls.deploy(ModelKey(family, suffix, run_name), request))
     return wait_for_model_serving(deployment.key, timeout) if wait else deployment

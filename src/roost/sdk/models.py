@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -185,6 +186,12 @@ def _import(
     mode: ClaimMode = "register" if weights is None else "import"
     claim = publisher.claim(key, mode)
     if claim.ready is not None:
+        if checked is not None and checked != claim.ready.config:
+            warnings.warn(
+                f"{key} keeps the config it has; the one given here is not stored. "
+                "Give it to deploy_model, or register the model under another name.",
+                stacklevel=3,
+            )
         return _refreshed(publisher, key, claim, prepared)
     return publisher.publish(key, claim, Entry(prepared, requirements, checked), weights)
 

@@ -24,7 +24,7 @@ from roost.contracts.model import (
 )
 from roost.contracts.requirements import ModelRequirements
 from roost.contracts.servable import ServableRef
-from roost.errors import ModelBusy, RoostError
+from roost.errors import InvalidWeights, ModelBusy, RoostError
 from roost.keys import ModelKey
 from roost.sdk.artifacts import open_artifacts
 from roost.sdk.progress import transfer, waiting
@@ -143,6 +143,11 @@ class WeightsSource:
     def directory(self) -> Path:
         """The directory to upload."""
         source = self._source() if callable(self._source) else self._source
+        if not isinstance(source, (str, Path)):
+            raise InvalidWeights(
+                f"the source of the weights returned {source!r}, which is not a path.",
+                hint="Return the folder that holds the model's files.",
+            )
         return Path(source)
 
 

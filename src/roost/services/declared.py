@@ -108,7 +108,7 @@ def load_class(name: str) -> type:
     offered: dict[str, EntryPoint] = {point.name: point for point in entry_points(group=GROUP)}
     point = offered.get(name)
     if point is None:
-        close = get_close_matches(name, offered, n=3)
+        close = get_close_matches(name, offered, n=3, cutoff=0.7)
         known = ", ".join(sorted(offered)) or "none"
         hint = f"Did you mean {' or '.join(map(repr, close))}?" if close else f"Installed are: {known}."
         raise NotFound(f"No installed package offers the model class {name[:200]!r}.", hint=hint)

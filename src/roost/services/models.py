@@ -242,7 +242,7 @@ def _get(session: Session, key: ModelKey) -> ModelRow:
 
 def _unknown(session: Session, key: ModelKey) -> ModelNotFound:
     known = [str(other) for other in list_model_keys(session, limit=_MOST_COMPARED)]
-    close = get_close_matches(str(key), known, n=3)
+    close = get_close_matches(str(key), known, n=3, cutoff=0.7)
     hint = "`roost models list` shows the models there are."
     if close:
         hint = f"Did you mean {' or '.join(map(repr, close))}? {hint}"

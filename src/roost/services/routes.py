@@ -126,7 +126,7 @@ class RouteTable:
 
     def _unknown(self, model: str) -> ModelNotDeployed:
         known = sorted({route.name for route in self._routes.values()})
-        close = get_close_matches(model[:_MAX_SHOWN], known, n=3)
+        close = get_close_matches(model[:_MAX_SHOWN], known, n=3, cutoff=0.7)
         if close:
             hint = f"Did you mean {' or '.join(repr(name) for name in close)}?"
         elif known:

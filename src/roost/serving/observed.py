@@ -70,12 +70,17 @@ def parse_serve(details: Mapping[str, Any]) -> ObservedServe:
     )
 
 
+_OWN_ERROR: Final = "roost.errors.ModelDeployFailed: "
+
+
 def clean_message(text: str) -> str:
     """`text` without terminal escapes and control characters, its middle cut out when it is long.
 
     The end of a traceback names the error, so more of the end is kept.
     """
     plain = _CONTROL.sub("", _ANSI.sub("", text)).strip()
+    # What a replica says of a start that failed; Ray wraps it in the stack of its own actor.
+    plain = plain.rpartition(_OWN_ERROR)[2].strip() or plain
     if len(plain) <= MAX_MESSAGE_LENGTH:
         return plain
     tail_length = MAX_MESSAGE_LENGTH - _HEAD_LENGTH - len(_CUT)

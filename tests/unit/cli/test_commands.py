@@ -85,7 +85,7 @@ class TestDeployments:
         key = f"f/s/r@{shown['configFingerprint']}"
         for command in (("status", key), ("deployments", "show", "f/s/r", "-c", "c=x=y", "-c", "b=3")):
             assert key in cli(*command).out
-        assert cli("status", key, "-c", "b=3").code == 1
+        assert cli("status", key, "-c", "b=3").code == 2
         assert cli("undeploy", "f/s/r", "-c", "b=3", "-c", "c=x=y").code == 0
 
     def test_without_waiting(self, cli: Cli, server: InProcessServer, model: ModelKey) -> None:
@@ -148,32 +148,38 @@ class TestStatus:
 
 class TestErrors:
     @pytest.mark.parametrize(
-        ("arguments", "reason"),
+        ("arguments", "reason", "code"),
         [
-            (("deploy", "f/s/other"), "model_not_found"),
-            (("deploy", "f/s"), "invalid_name"),
-            (("deploy", "a__b/s/r"), "invalid_name"),
-            (("deploy", "f/s/r", "--name", "a__b"), "invalid_name"),
-            (("deploy", "f/s/r", "-c", "a"), "invalid_config"),
-            (("deploy", "f/s/r", "-c", "=a"), "invalid_config"),
-            (("deploy", "f/s/big"), "infeasible"),
-            (("status", "f/s/r"), "model_not_deployed"),
-            (("undeploy", "f/s/r"), "model_not_deployed"),
-            (("logs", "f/s/r"), "model_not_deployed"),
-            (("models", "show", "f/s/other"), "model_not_found"),
+            (("deploy", "f/s/other"), "model_not_found", 1),
+            (("deploy", "f/s"), "invalid_name", 2),
+            (("deploy", "a__b/s/r"), "invalid_name", 2),
+            (("deploy", "f/s/r", "--name", "a__b"), "invalid_name", 1),
+            (("deploy", "f/s/r", "-c", "a"), "invalid_config", 2),
+            (("deploy", "f/s/r", "-c", "=a"), "invalid_config", 2),
+            (("deploy", "f/s/big"), "infeasible", 1),
+            (("status", "f/s/r"), "model_not_deployed", 1),
+            (("undeploy", "f/s/r"), "model_not_deployed", 1),
+            (("logs", "f/s/r"), "model_not_deployed", 1),
+            (("models", "show", "f/s/other"), "model_not_found", 1),
         ],
     )
-    def test_each_is_told_with_exit_code_1(
-        self, cli: Cli, server: InProcessServer, model: ModelKey, arguments: tuple[str, ...], reason: str
+    def test_each_is_told_with_its_exit_code(
+        self,
+        cli: Cli,
+        server: InProcessServer,
+        model: ModelKey,
+        arguments: tuple[str, ...],
+        reason: str,
+        code: int,
     ) -> None:
         save_ready_model(
             server.db, ModelKey("f", "s", "big"), requirements=roost.ModelRequirements(num_gpus=1)
         )
         ran = cli(*arguments)
-        assert (ran.code, ran.out) == (1, "")
+        assert (ran.code, ran.out) == (code, "")
         assert ran.err.startswith("error: ")
         ran = cli(*arguments, "--json")
-        assert (ran.code, ran.out, ran.error["reason"]) == (1, "", reason)
+        assert (ran.code, ran.out, ran.error["reason"]) == (code, "", reason)
         assert ran.error["message"]
 
     def test_a_server_that_is_away(self, cli: Cli, server: InProcessServer) -> None:

@@ -11,7 +11,7 @@ from PIL import Image
 
 from roost.client import Client
 from roost.client.images import ImageLike
-from roost.errors import InvalidMedia
+from roost.errors import InvalidMedia, ValidationFailed
 
 ANSWER = {
     "id": "r1",
@@ -70,3 +70,20 @@ def test_a_path_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 def test_another_type_is_named() -> None:
     with pytest.raises(InvalidMedia, match="int is not an image"):
         sent(7)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["nothing.jpg", "a/nothing.PNG"])
+def test_a_picture_that_is_not_there_is_named(name: str) -> None:
+    with pytest.raises(InvalidMedia, match="does not exist"):
+        sent(name)
+
+
+def test_a_folder_is_no_picture(tmp_path: Path) -> None:
+    with pytest.raises(InvalidMedia, match="is a folder"):
+        sent(str(tmp_path))
+
+
+@pytest.mark.parametrize("threshold", [1.5, -1.0])
+def test_an_argument_that_breaks_a_rule_is_named(threshold: float) -> None:
+    with Client("http://roost.test") as client, pytest.raises(ValidationFailed, match=r"box_?[tT]hreshold"):
+        client.detection("m", b"x", box_threshold=threshold)

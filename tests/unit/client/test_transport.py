@@ -128,3 +128,11 @@ def test_the_key_is_sent() -> None:
     server = Server(OK)
     client(server, api_key="k1").run(CALL)
     assert server.requests[0].headers["X-API-Key"] == "k1"
+
+
+def test_a_key_may_hold_any_letters_but_no_line_break() -> None:
+    server = Server(OK)
+    client(server, api_key="ä€").run(CALL)
+    assert ("ä€".encode()) in [value for _, value in server.requests[0].headers.raw]
+    with pytest.raises(BadRequest, match="control character"):
+        client(Server(), api_key="a\nb")

@@ -129,9 +129,10 @@ class TestImport:
         self, server: InProcessServer, servable: Servable, weights: Path
     ) -> None:
         first = roost.import_model(weights, servable(), "f", "s", GPU, {"a": "b"})
-        second = roost.import_model(
-            weights, servable(2), "f", "s", roost.ModelRequirements(ram_gb=1), {"c": "d"}
-        )
+        with pytest.warns(UserWarning, match="f/s/imported keeps the config it has"):
+            second = roost.import_model(
+                weights, servable(2), "f", "s", roost.ModelRequirements(ram_gb=1), {"c": "d"}
+            )
         assert second.bundle_fingerprint != first.bundle_fingerprint
         assert (second.digest, second.requirements, second.config) == (first.digest, GPU, {"a": "b"})
 

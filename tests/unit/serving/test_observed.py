@@ -153,3 +153,11 @@ def test_odd_parts_do_not_stop_the_rest(details: dict[str, Any]) -> None:
     seen = parse_serve(details)
     if isinstance(details.get("applications"), dict):
         assert seen.apps["f__a__b"].target == 2
+
+
+def test_of_a_failed_start_the_replicas_own_sentence_is_kept() -> None:
+    text = (
+        'The deployment failed to start 3 times in a row.\n  File "/ray/replica.py", line 1, in init\n'
+        "roost.errors.ModelDeployFailed: The constructor of 'm:M' raised ValueError: no such word\n"
+    )
+    assert clean_message(text) == "The constructor of 'm:M' raised ValueError: no such word"
