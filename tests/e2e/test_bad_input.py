@@ -30,9 +30,9 @@ def model(at: ServerProcess, project: Project) -> roost.SavedModel:
     return roost.register_model(project.load("greeter").Greeter, "bad", "input")
 
 
-def failed(ran: Ran, message: str, hint: str) -> None:
-    """Exit code 1, the message, and the next step as the last line."""
-    assert (ran.code, ran.out) == (1, "")
+def failed(ran: Ran, message: str, hint: str, code: int = 1) -> None:
+    """The exit code, the message, and the next step as the last line."""
+    assert (ran.code, ran.out) == (code, "")
     assert ran.err.startswith("error: ")
     assert message in ran.err
     last = ran.err.splitlines()[-1]
@@ -82,7 +82,7 @@ class TestConfig:
             roost.deploy_model("bad", "input", "imported", config=config)
 
     def test_a_bad_pair_on_the_command_line(self, model: roost.SavedModel, cli: Callable[..., Ran]) -> None:
-        failed(cli("deploy", "bad/input/imported", "-c", "thinking"), "'thinking'", "KEY=VALUE")
+        failed(cli("deploy", "bad/input/imported", "-c", "thinking"), "'thinking'", "KEY=VALUE", code=2)
         assert cli("deploy", "bad/input/imported", "-c", "=x", "--json").error["reason"] == "invalid_config"
 
 
@@ -103,9 +103,9 @@ class TestName:
             roost.deploy_model("bad", "input", "imported", name=name)
 
     def test_on_the_command_line(self, model: roost.SavedModel, cli: Callable[..., Ran]) -> None:
-        failed(cli("deploy", "bad/input"), "'bad/input'", "family/suffix/run_name")
+        failed(cli("deploy", "bad/input"), "'bad/input'", "family/suffix/run_name", code=2)
         told = cli("deploy", "bad/in__put/imported", "--json")
-        assert (told.code, told.error["reason"]) == (1, "invalid_name")
+        assert (told.code, told.error["reason"]) == (2, "invalid_name")
         told = cli("deploy", "bad/input/imported", "--name", "a__b", "--json")
         assert (told.code, told.error["reason"]) == (1, "invalid_name")
 

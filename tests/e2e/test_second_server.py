@@ -31,7 +31,7 @@ def test_a_home_that_is_taken(run: Callable[..., Ran], server: ServerProcess) ->
     ran = run("up", "--home", str(server.home), "--port", "7999")
     assert ran.code == 1
     assert f"pid {server.process.pid} at {server.url}" in ran.err
-    assert "`roost down`" in ran.err.splitlines()[-1]
+    assert f"`roost down --home {server.home}`" in ran.err.splitlines()[-1]
     assert server.info().engine.state == "ready"
 
 
