@@ -29,15 +29,20 @@ from roost.storage.node_cache import NodeCache
 from roost.storage.store import ObjectStore
 from roost.storage.upload import upload_tree
 
+def tell(*words):
+    # One write: several threads tell at once.
+    sys.stdout.write(" ".join(words) + "\\n")
+    sys.stdout.flush()
+
 class Told(StoredArtifacts):
     def put(self, kind, name, data):
         super().put(kind, name, data)
-        print("put", kind, name, flush=True)
+        tell("put", kind, name)
         self.pause()
 
     def get(self, kind, name):
         data = super().get(kind, name)
-        print("get", kind, name, flush=True)
+        tell("get", kind, name)
         if kind == "chunks":
             self.pause()
         return data
@@ -102,7 +107,7 @@ def kill_after(child: subprocess.Popen[str], lines: int) -> list[list[str]]:
             child.stdin.flush()
     child.send_signal(signal.SIGKILL)
     rest, _ = child.communicate()
-    return told + [line.split() for line in rest.splitlines()]
+    return told + [line.split() for line in rest.splitlines() if line]
 
 
 def finish(child: subprocess.Popen[str]) -> list[list[str]]:

@@ -16,11 +16,15 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder = tmp_path / "src"
     folder.mkdir()
     monkeypatch.syspath_prepend(str(folder))
-    before = set(sys.modules)
+    _forget_modules(tmp_path.parent)  # also those that tests elsewhere wrote and left imported
     yield folder
-    for name in set(sys.modules) - before:
-        module = sys.modules[name]
-        if str(tmp_path) in f"{getattr(module, '__file__', '')} {getattr(module, '__path__', '')}":
+    _forget_modules(tmp_path.parent)
+
+
+def _forget_modules(below: Path) -> None:
+    """Drop the modules that were imported from below a folder."""
+    for name, module in list(sys.modules.items()):
+        if str(below) in f"{getattr(module, '__file__', '')} {getattr(module, '__path__', '')}":
             del sys.modules[name]
 
 
