@@ -27,8 +27,9 @@ class Call(Generic[Result]):
 
     Attributes:
         path: Path below the server's URL, each segment already quoted.
+        parse: Reads the body of a successful answer.
+        parts: Sent as a multipart form, in place of `content`.
         timeout_s: None takes the client's default.
-        idempotent: Whether a request that may have run can be sent again.
     """
 
     method: str

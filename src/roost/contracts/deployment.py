@@ -14,9 +14,6 @@ DeploymentPhase = Literal[
     "not_deployed", "not_started", "deploying", "running", "paused", "unhealthy", "failed", "deleting"
 ]
 
-SETTLED_PHASES: frozenset[DeploymentPhase] = frozenset({"running", "failed", "not_deployed", "paused"})
-"""Phases in which nothing more happens without a new cause."""
-
 
 class DeployRequest(Wire):
     """Desired state of one deployment.

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from roost.cli.main import run
-from roost.testing.in_process import URL, InProcessServer
 
 
 @dataclass(frozen=True)
@@ -30,16 +28,6 @@ class Ran:
     @property
     def error(self) -> Any:
         return json.loads(self.err)["error"]
-
-
-@pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[InProcessServer]:
-    server = InProcessServer(tmp_path)
-    monkeypatch.setenv("ROOST_URL", URL)
-    monkeypatch.setenv("ROOST_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr("roost.sdk.connection._client", lambda url, key: server.client(api_key=key))
-    yield server
-    server.close()
 
 
 @pytest.fixture

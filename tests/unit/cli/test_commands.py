@@ -88,6 +88,14 @@ class TestDeployments:
         assert cli("status", key, "-c", "b=3").code == 2
         assert cli("undeploy", "f/s/r", "-c", "b=3", "-c", "c=x=y").code == 0
 
+    def test_a_name_stands_for_its_key(self, cli: Cli, model: ModelKey) -> None:
+        cli("deploy", "f/s/r", "--name", "mine")
+        assert cli("status", "mine", "--json").json["runName"] == "r"
+        assert cli("deployments", "show", "mine", "--json").json["name"] == "mine"
+        told = cli("status", "other", "--json")
+        assert (told.code, told.error["reason"]) == (1, "model_not_deployed")
+        assert cli("undeploy", "mine").err == "f/s/r is being removed.\n"
+
     def test_without_waiting(self, cli: Cli, server: InProcessServer, model: ModelKey) -> None:
         server.ray.slow.add("f__s__r")
         ran = cli("deploy", "f/s/r", "--no-wait")

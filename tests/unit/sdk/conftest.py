@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-from roost.testing.in_process import URL, InProcessServer
 
 MODULE = '''
 import roost
@@ -23,16 +21,6 @@ async def app(scope, receive, send):
 class Model:
     pass
 '''
-
-
-@pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[InProcessServer]:
-    server = InProcessServer(tmp_path)
-    monkeypatch.setenv("ROOST_URL", URL)
-    monkeypatch.setenv("ROOST_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr("roost.sdk.connection._client", lambda url, key: server.client(api_key=key))
-    yield server
-    server.close()
 
 
 @pytest.fixture
