@@ -192,12 +192,13 @@ def test_a_server_killed_during_the_start_leaves_what_the_next_one_ends(tmp_path
 def test_a_port_of_ray_that_is_taken_fails_with_rays_own_reason(tmp_path: Path) -> None:
     cluster = EmbeddedCluster(tmp_path, timeout_s=START_TIMEOUT_S)
     cluster.reserve()
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", cluster.ports.dashboard))
-        taken.listen()
-        with pytest.raises(EngineStartFailed, match=str(cluster.ports.dashboard)):
-            cluster.start()
-    cluster.stop(fast=True)
+    try:
+        # Reusing the address, as servers do: a connection that an earlier Ray closed may still linger there.
+        with socket.create_server(("127.0.0.1", cluster.ports.dashboard)):
+            with pytest.raises(EngineStartFailed, match=str(cluster.ports.dashboard)):
+                cluster.start()
+    finally:
+        cluster.stop(fast=True)
     assert_nothing_left(tmp_path)
 
 
