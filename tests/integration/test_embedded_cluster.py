@@ -194,9 +194,9 @@ def test_a_port_of_ray_that_is_taken_fails_with_rays_own_reason(tmp_path: Path) 
     cluster.reserve()
     try:
         # Reusing the address, as servers do: a connection that an earlier Ray closed may still linger there.
-        with socket.create_server(("127.0.0.1", cluster.ports.dashboard)):
-            with pytest.raises(EngineStartFailed, match=str(cluster.ports.dashboard)):
-                cluster.start()
+        taken = socket.create_server(("127.0.0.1", cluster.ports.dashboard))
+        with taken, pytest.raises(EngineStartFailed, match=str(cluster.ports.dashboard)):
+            cluster.start()
     finally:
         cluster.stop(fast=True)
     assert_nothing_left(tmp_path)
