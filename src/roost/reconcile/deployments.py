@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from roost.contracts.replica import ReplicaSpec
 from roost.errors import RoostError
@@ -16,8 +16,10 @@ from roost.reconcile.leadership import Leadership
 from roost.reconcile.loop import Loop
 from roost.reconcile.put import Putter, ServeEngine
 from roost.records.database import Database
+from roost.records.events import Happening
 from roost.services.changes import Changes
 from roost.services.clock import Clock
+from roost.serving.history import told
 from roost.serving.observed import clean_message, parse_serve
 from roost.serving.plan import IngressOptions, Plan, plan
 from roost.serving.transition import State, Wanted
@@ -151,13 +153,23 @@ class Reconciler:
     ) -> None:
         observations = []
         for item in known:
-            values = changed_values(before[item.key], after[item.key]) if item.key in after else {}
+            values: dict[str, Any] = {}
+            events: tuple[Happening, ...] = ()
+            if item.key in after:
+                values = changed_values(before[item.key], after[item.key])
+                events = tuple(
+                    Happening(kind, item.key, message, data)
+                    for kind, message, data in told(before[item.key], after[item.key])
+                )
             fault = item.fault or (repr(broken[item.key]) if item.key in broken else "")
             if fault and item.phase != "failed":
                 _log.error("deployment %s cannot be planned: %s", item.key, fault)
-                values = {"phase": "failed", "message": clean_message(f"The record cannot be used: {fault}")}
+                reason = clean_message(f"The record cannot be used: {fault}")
+                values = {"phase": "failed", "message": reason}
+                data = {"phase": "failed", "before": item.phase}
+                events = (Happening("phase", item.key, reason, data),)
             if values or item.stale:
-                observations.append(Observation(item.key, item.generation, values))
+                observations.append(Observation(item.key, item.generation, values, events))
         if observations and self._desired.save(observations, now):
             self._moved_at = self._monotonic()
             self._changes.notify()

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime
 from typing import Any, cast
 
-from roost.contracts.deployment import DeploymentPhase
+from roost.contracts.deployment import DeploymentPhase, Rollout
 from roost.records.database import Database
 from roost.records.deployments import (
     DeploymentRow,
@@ -16,8 +16,9 @@ from roost.records.deployments import (
     mark_stale,
     observe,
 )
+from roost.records.events import Happening, add_event
 from roost.serving.observed import ObservedReplica
-from roost.serving.transition import State, Step, Wanted
+from roost.serving.transition import Pause, State, Step, Wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class Observation:
     key: str
     generation: int
     values: dict[str, Any]
+    events: tuple[Happening, ...] = ()
 
 
 class Desired:
@@ -63,16 +65,16 @@ class Desired:
 
     def save(self, observations: Iterable[Observation], observed_at: datetime) -> int:
         """Write what was seen, each record only while it is at the same generation; how many were written."""
+        written = 0
         with self._db.write() as session:
-            return sum(
-                observe(
-                    session,
-                    item.key,
-                    item.generation,
-                    {**item.values, "observed_at": observed_at, "stale": False},
-                )
-                for item in observations
-            )
+            for item in observations:
+                values = {**item.values, "observed_at": observed_at, "stale": False}
+                if not observe(session, item.key, item.generation, values):
+                    continue
+                written += 1
+                for event in item.events:
+                    add_event(session, event, observed_at)
+        return written
 
     def mark_stale(self, last_seen: datetime | None) -> int:
         """Mark all observations as older than Ray has been out of reach; how many were not yet."""
@@ -113,7 +115,10 @@ def _wanted(row: DeploymentRow) -> Wanted:
         generation=row.generation,
         present=row.present,
         application=application,
-        num_replicas=row.num_replicas,
+        rollout=cast(Rollout, row.rollout),
+        pinned=row.pinned,
+        idle_timeout_s=row.idle_timeout_s,
+        bundle_fingerprint=row.bundle_fingerprint,
     )
 
 
@@ -129,4 +134,7 @@ def _state(row: DeploymentRow) -> State:
         replicas=tuple(ObservedReplica(**item) for item in row.replicas),
         replaced_bundle_fingerprint=row.replaced_bundle_fingerprint,
         observed_generation=row.observed_generation,
+        pause=cast(Pause, row.pause),
+        in_place=row.in_place,
+        used_at=row.used_at,
     )

@@ -20,10 +20,14 @@ class DeploymentRow(Base):
         present: False once it was undeployed.
         live_name: The name while `present`, else NULL; unique.
         application: The Ray Serve application, computed at deploy time from the model as it was then.
+        requirements: Of the model then; its placement is in the application's actor options.
     Told to Ray (written by the reconciler, guarded by `generation`):
         step: `apply`: in the set that is PUT; `clear`: left out until Ray has forgotten it.
         failures: Failed starts of this generation; `retry_at` is when the next one is due.
         restarts: Forced restarts of this very application; above 0 it is part of what is PUT.
+        pause: `paused` while it is scaled to zero for others, `waking` from the first request until it runs.
+        in_place: The update under way stops old replicas first, for want of room.
+        used_at: When it was deployed, woken, or last known to be asked.
     Seen (written by the reconciler, guarded by `generation`):
         observed_generation: The generation the observation is of.
         observed_at: When what is seen last changed, or when Ray went out of reach.
@@ -42,6 +46,11 @@ class DeploymentRow(Base):
     live_name: Mapped[str | None] = mapped_column(String(255), unique=True)
     config: Mapped[dict[str, str]]
     num_replicas: Mapped[int]
+    autoscaling: Mapped[dict[str, Any] | None]
+    rollout: Mapped[str] = mapped_column(String(16))
+    pinned: Mapped[bool]
+    idle_timeout_s: Mapped[float | None]
+    requirements: Mapped[dict[str, Any]]
     application: Mapped[dict[str, Any]]
     capability: Mapped[str | None] = mapped_column(String(63))
     timeout_s: Mapped[float]
@@ -55,6 +64,9 @@ class DeploymentRow(Base):
     failures: Mapped[int]
     retry_at: Mapped[datetime | None]
     restarts: Mapped[int]
+    pause: Mapped[str] = mapped_column(String(16))
+    in_place: Mapped[bool]
+    used_at: Mapped[datetime | None]
 
     phase: Mapped[str] = mapped_column(String(16))
     message: Mapped[str]

@@ -9,9 +9,10 @@ from sqlalchemy import MetaData
 from roost.records.base import Base
 from roost.records.claims import ClaimRow
 from roost.records.deployments import DeploymentRow
+from roost.records.events import EventRow
 from roost.records.leases import LeaseRow
 from roost.records.models import ModelRow
 
-TABLES: Final = (ModelRow, ClaimRow, DeploymentRow, LeaseRow)
+TABLES: Final = (ModelRow, ClaimRow, DeploymentRow, EventRow, LeaseRow)
 
 METADATA: Final[MetaData] = Base.metadata

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from typing import Any
 
 from roost.client import control_calls
 from roost.client.call import request_of
+from roost.contracts.autoscaling import Autoscaling
 from roost.contracts.deployment import (
     Deployment,
     DeployRequest,
     ReplicaPlacement,
+    Rollout,
     ServingStatus,
 )
 from roost.errors import ModelDeployFailed, ModelNotDeployed, Timeout
@@ -30,25 +33,45 @@ def deploy_model(
     timeout: float | None = 300.0,
     config: Mapping[str, str] | None = None,
     name: str | None = None,
+    autoscaling: Autoscaling | Mapping[str, Any] | None = None,
+    *,
     take_name: bool = False,
+    rollout: Rollout = "wait",
+    pinned: bool = False,
+    idle_timeout_s: float | None = None,
 ) -> Deployment:
     """Deploy a model; one deployment for each distinct config.
 
-    A call that changes nothing costs one request. A change of `num_replicas` restarts nothing.
+    A call that changes nothing costs one request. A change of `num_replicas` or `autoscaling` restarts
+    nothing.
 
     Args:
+        num_replicas: How many copies; with `autoscaling`, how many it starts with.
         wait: Return once it runs, instead of once it is recorded.
         timeout: Longest wait in seconds; None waits for ever.
         config: Laid over the model's config.
         name: The alias callers use; default `family/suffix`, with a config `family/suffix@fingerprint`.
+        autoscaling: Let the load decide how many: `{"min_replicas": 0, "max_replicas": 4}`.
         take_name: Move `name` here from another deployment in the same write.
+        rollout: What an update does where old and new replicas have no room beside each other: `wait`
+            until there is, while the old ones serve; or replace them `in_place`, with a gap.
+        pinned: Never pause it to make room for another.
+        idle_timeout_s: Pause it after so many seconds without a request; the next request wakes it.
 
     Raises:
         ModelNotFound, ModelNotReady, NameTaken, Infeasible, InvalidConfig: nothing is written.
         ModelDeployFailed, Timeout: with `wait`, as `wait_for_model_serving` raises them.
     """
     request = request_of(
-        DeployRequest, config=check_config(config), num_replicas=num_replicas, name=name, take_name=take_name
+        DeployRequest,
+        config=check_config(config),
+        num_replicas=num_replicas,
+        name=name,
+        take_name=take_name,
+        autoscaling=autoscaling,
+        rollout=rollout,
+        pinned=pinned,
+        idle_timeout_s=idle_timeout_s,
     )
     deployment = current_client().run(control_calls.deploy(ModelKey(family, suffix, run_name), request))
     return wait_for_model_serving(deployment.key, timeout) if wait else deployment

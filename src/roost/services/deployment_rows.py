@@ -2,36 +2,60 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime
 
 from sqlalchemy.orm import Session
 
+from roost.contracts.autoscaling import Autoscaling
+from roost.contracts.deployment import Rollout
 from roost.errors import NameTaken
 from roost.records.deployments import DeploymentRow, find_by_live_name
-from roost.services.deployment_target import Target
+from roost.records.events import Happening
+from roost.services.deployment_target import Target, Wish
 from roost.serving.spec import restarts_replicas
 from roost.serving.transition import NOT_STARTED, RUNNING
 
 
+def running_replicas(row: DeploymentRow) -> int:
+    """How many replicas of any version were running when Ray was last seen."""
+    return sum(replica.get("state") == RUNNING for replica in row.replicas)
+
+
 def serves(row: DeploymentRow) -> bool:
     """Whether a replica of any version was running when Ray was last seen."""
-    return any(replica.get("state") == RUNNING for replica in row.replicas)
+    return running_replicas(row) > 0
+
+
+def wish_of(row: DeploymentRow) -> Wish:
+    """How it is wanted to be run."""
+    rollout: Rollout = "in_place" if row.rollout == "in_place" else "wait"
+    autoscaling = Autoscaling.model_validate(row.autoscaling) if row.autoscaling is not None else None
+    return Wish(row.num_replicas, autoscaling, rollout, row.pinned, row.idle_timeout_s)
 
 
 def is_settled_on(row: DeploymentRow, target: Target) -> bool:
     """Whether `target` is what is wanted already, and has not failed."""
-    return row.present and row.phase != "failed" and row.application == target.application
+    if not row.present or row.phase == "failed" or wish_of(row) != target.wish:
+        return False
+    # How many it started with, when load decides, is no wish.
+    return row.application == target.application or (
+        row.autoscaling is not None and _as_started(row) == target.application
+    )
 
 
-def claim_name(session: Session, name: str, key: str, *, take: bool) -> None:
+def claim_name(session: Session, name: str, key: str, *, take: bool) -> DeploymentRow | None:
     """Make sure that `key` may have `name`; with `take`, its holder goes on under its full key.
+
+    Returns:
+        The deployment that had the name and has it no more.
 
     Raises:
         NameTaken: naming the holder.
     """
     holder = find_by_live_name(session, name)
     if holder is None or holder.key == key:
-        return
+        return None
     if not take:
         raise NameTaken(
             f"the name {name!r} belongs to the deployment {holder.key!r}.",
@@ -40,6 +64,7 @@ def claim_name(session: Session, name: str, key: str, *, take: bool) -> None:
     holder.name = holder.live_name = holder.key
     holder.version += 1
     session.flush()  # the name must be free before it is written to another row
+    return holder
 
 
 def new_row(target: Target, name: str, now: datetime) -> DeploymentRow:
@@ -75,20 +100,23 @@ def begin(row: DeploymentRow, target: Target, name: str, now: datetime) -> None:
     row.replaced_bundle_fingerprint = ""
 
 
-def update(row: DeploymentRow, target: Target, now: datetime) -> None:
-    """Change what is deployed, or try again what failed."""
+def update(row: DeploymentRow, target: Target, now: datetime) -> Happening:
+    """Change what is deployed, or try again what failed; what that comes to."""
     serving = serves(row)
-    if restarts_replicas(row.application, target.application):
+    restarts = restarts_replicas(row.application, target.application)
+    failed = row.phase == "failed"
+    if restarts:
         row.restarts = 0
-    elif row.phase == "failed" and serving:
+    elif failed and serving:
         row.restarts += 1
-    if row.phase == "failed" and not serving:
+    if failed and not serving:
         row.step = "clear"
     if serving and row.bundle_fingerprint != target.bundle_fingerprint:
         replaced = row.replaced_bundle_fingerprint or row.bundle_fingerprint
         row.replaced_bundle_fingerprint = replaced if replaced != target.bundle_fingerprint else ""
     _want(row, target, now)
     row.phase = "deploying"
+    return _happening(row, target, restarts=restarts, failed=failed)
 
 
 def end(row: DeploymentRow) -> None:
@@ -99,13 +127,39 @@ def end(row: DeploymentRow) -> None:
     row.version += 1
     row.failures = 0
     row.retry_at = None
+    row.pause = ""
+    row.in_place = False
     row.phase = "deleting"
     row.message = ""
 
 
+def _happening(row: DeploymentRow, target: Target, *, restarts: bool, failed: bool) -> Happening:
+    data = {"generation": row.generation, "bundle": target.bundle_fingerprint}
+    if restarts:
+        return Happening("updated", row.key, "Its replicas are to be replaced.", data)
+    if failed:
+        return Happening("updated", row.key, "It failed and is to be started again.", data)
+    wish = target.wish
+    scale = wish.autoscaling
+    count = f"{scale.min_replicas} to {scale.max_replicas}" if scale else str(wish.num_replicas)
+    return Happening("scaled", row.key, f"Wanted are {count} replicas; none restarts.", data)
+
+
+def _as_started(row: DeploymentRow) -> dict[str, object]:
+    """The application as it would be computed for the same wish, with nothing running."""
+    part = {**row.application["deployments"][0], "autoscaling_config": wish_of(row).scale(0)}
+    return {**row.application, "deployments": [part]}
+
+
 def _want(row: DeploymentRow, target: Target, now: datetime) -> None:
+    wish = target.wish
     row.config = target.config
-    row.num_replicas = target.num_replicas
+    row.num_replicas = wish.num_replicas
+    row.autoscaling = wish.autoscaling.model_dump(mode="json") if wish.autoscaling else None
+    row.rollout = wish.rollout
+    row.pinned = wish.pinned
+    row.idle_timeout_s = wish.idle_timeout_s
+    row.requirements = asdict(target.requirements)
     row.application = target.application
     row.capability = target.capability
     row.timeout_s = target.timeout_s
@@ -115,4 +169,7 @@ def _want(row: DeploymentRow, target: Target, now: datetime) -> None:
     row.version += 1
     row.failures = 0
     row.retry_at = None
+    row.pause = ""
+    row.in_place = False
+    row.used_at = now
     row.message = ""

@@ -2,16 +2,47 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from roost.capabilities.table import CAPABILITIES
+from roost.contracts.autoscaling import Autoscaling
+from roost.contracts.deployment import DeployRequest, Rollout
 from roost.contracts.replica import ReplicaSpec
 from roost.contracts.requirements import ModelRequirements
 from roost.keys import DeploymentKey
 from roost.services.models import ReadyModel
+from roost.serving.scale import by_load, fixed
 from roost.serving.settings import ServeSettings
 from roost.serving.spec import application
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """How a caller wants a deployment to be run, besides what runs."""
+
+    num_replicas: int
+    autoscaling: Autoscaling | None
+    rollout: Rollout
+    pinned: bool
+    idle_timeout_s: float | None
+
+    @staticmethod
+    def of(request: DeployRequest) -> Wish:
+        """The wish in a request."""
+        return Wish(
+            request.num_replicas,
+            request.autoscaling,
+            request.rollout,
+            request.pinned,
+            request.idle_timeout_s,
+        )
+
+    def scale(self, running: int) -> dict[str, Any]:
+        """Ray's autoscaling config; scaling by load goes on from the `running` replicas, if there are any."""
+        if self.autoscaling is None:
+            return fixed(self.num_replicas)
+        return by_load(self.autoscaling, running or self.num_replicas)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +51,22 @@ class Target:
 
     key: DeploymentKey
     config: dict[str, str]
-    num_replicas: int
+    wish: Wish
     application: dict[str, Any]
     requirements: ModelRequirements
     bundle_fingerprint: str
     capability: str | None
     timeout_s: float
+
+    def placed(self, actor_options: dict[str, Any]) -> Target:
+        """The same with other actor options."""
+        part = {**self.application["deployments"][0], "ray_actor_options": actor_options}
+        return replace(self, application={**self.application, "deployments": [part]})
+
+    def starting_with(self, running: int) -> Target:
+        """The same, where scaling by load begins with the replicas that run."""
+        part = {**self.application["deployments"][0], "autoscaling_config": self.wish.scale(running)}
+        return replace(self, application={**self.application, "deployments": [part]})
 
 
 def target_of(
@@ -33,7 +74,8 @@ def target_of(
     ready: ReadyModel,
     *,
     config: dict[str, str],
-    num_replicas: int,
+    wish: Wish,
+    actor_options: dict[str, Any],
     settings: ServeSettings,
 ) -> Target:
     """What deploying `ready` with `config` laid over its own config comes to."""
@@ -46,15 +88,12 @@ def target_of(
         cache_dir=settings.cache_dir,
         limits=settings.limits,
     )
-    requirements = ready.saved.requirements
     return Target(
         key=key,
         config=config,
-        num_replicas=num_replicas,
-        application=application(
-            spec, num_replicas=num_replicas, requirements=requirements, settings=settings
-        ),
-        requirements=requirements,
+        wish=wish,
+        application=application(spec, scale=wish.scale(0), actor_options=actor_options, settings=settings),
+        requirements=ready.saved.requirements,
         bundle_fingerprint=ready.servable.bundle_fingerprint,
         capability=ready.servable.capability,
         timeout_s=_timeout_s(ready.servable.capability, settings),

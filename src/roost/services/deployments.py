@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from datetime import datetime
 from typing import Final, cast
 
@@ -17,16 +18,26 @@ from roost.errors import ModelNotDeployed
 from roost.keys import DeploymentKey, ModelKey, check_config, deployment_key
 from roost.records.database import Database
 from roost.records.deployments import DeploymentRow, find_deployment, list_active, list_deployments
+from roost.records.events import Happening, add_event
 from roost.services.changes import Changes
 from roost.services.clock import Clock
-from roost.services.deployment_rows import begin, claim_name, end, is_settled_on, new_row, update
-from roost.services.deployment_target import Target, target_of
+from roost.services.deployment_rows import (
+    begin,
+    claim_name,
+    end,
+    is_settled_on,
+    new_row,
+    running_replicas,
+    update,
+    wish_of,
+)
+from roost.services.deployment_target import Target, Wish, target_of
 from roost.services.engine_view import EngineView
 from roost.services.models import Models
 from roost.serving.names import check_name
-from roost.serving.placement import check_feasible
+from roost.serving.placement import actor_options, check_feasible
 from roost.serving.settings import ServeSettings
-from roost.serving.spec import restarts_replicas
+from roost.serving.spec import replica_options, restarts_replicas
 
 MAX_LOG_LINES: Final = 10_000
 
@@ -71,12 +82,11 @@ class Deployments:
         key = deployment_key(model.family, model.suffix, model.run_name, config)
         if request.name is not None:
             check_name(request.name, key)
-        target = self._target(key, config, request.num_replicas)
         row = self._find_row(key)
+        target = self._target(key, row, config, Wish.of(request))
         if row is not None and is_settled_on(row, target) and request.name in (None, row.name):
             return self._view(row)
-        self._check_feasible(row, target)
-        return self._write(target, request)
+        return self._write(self._placed(row, target), request)
 
     def redeploy(self, key: DeploymentKey) -> Deployment:
         """The same config, replicas and name with the model as it is now.
@@ -88,7 +98,16 @@ class Deployments:
         row = self._find_row(key)
         if row is None or not row.present:
             raise _not_deployed(key)
-        return self.deploy(key.model, DeployRequest(config=row.config, num_replicas=row.num_replicas))
+        wish = wish_of(row)
+        request = DeployRequest(
+            config=row.config,
+            num_replicas=wish.num_replicas,
+            autoscaling=wish.autoscaling,
+            rollout=wish.rollout,
+            pinned=wish.pinned,
+            idle_timeout_s=wish.idle_timeout_s,
+        )
+        return self.deploy(key.model, request)
 
     def undeploy(self, key: DeploymentKey) -> Deployment:
         """Want it gone; again and again is no error.
@@ -103,6 +122,8 @@ class Deployments:
             if not row.present:
                 return self._view(row)
             end(row)
+            gone = Happening("undeployed", row.key, "It is to be removed.", {"generation": row.generation})
+            add_event(session, gone, self._clock.now())
         self._tell()
         return self._view(row)
 
@@ -138,17 +159,29 @@ class Deployments:
         self.get(key)
         return self._engine.replica_log(key.app_name, min(tail, MAX_LOG_LINES))
 
-    def _target(self, key: DeploymentKey, config: dict[str, str], num_replicas: int) -> Target:
+    def _target(
+        self, key: DeploymentKey, row: DeploymentRow | None, config: dict[str, str], wish: Wish
+    ) -> Target:
         ready = self._models.get_ready(key.model)
-        return target_of(key, ready, config=config, num_replicas=num_replicas, settings=self._settings)
+        requirements, cpus = ready.saved.requirements, self._settings.replica_cpus
+        options = actor_options(requirements, cpus)
+        if row is not None and row.present and row.requirements == asdict(requirements):
+            placed = replica_options(row.application)
+            options = placed if placed.get("num_cpus") == options.get("num_cpus") else options
+        return target_of(key, ready, config=config, wish=wish, actor_options=options, settings=self._settings)
 
-    def _check_feasible(self, row: DeploymentRow | None, target: Target) -> None:
+    def _placed(self, row: DeploymentRow | None, target: Target) -> Target:
         """Asks Ray for its nodes only when there is something to place; that waits while Ray is away."""
-        if row is not None and row.present and not restarts_replicas(row.application, target.application):
-            return
+        if row is not None and row.present:
+            target = target.starting_with(running_replicas(row))
+            if not restarts_replicas(row.application, target.application):
+                return target
         nodes = self._engine.find_nodes()
-        if nodes is not None:
-            check_feasible(target.requirements, self._settings.replica_cpus, nodes)
+        if nodes is None:
+            return target
+        cpus = self._settings.replica_cpus
+        check_feasible(target.requirements, cpus, nodes)
+        return target.placed(actor_options(target.requirements, cpus, nodes))
 
     def _write(self, target: Target, request: DeployRequest) -> Deployment:
         now = self._clock.now()
@@ -157,7 +190,8 @@ class Deployments:
             row = find_deployment(session, key)
             present = row is not None and row.present
             name = request.name or (row.name if row is not None and present else key.default_name)
-            claim_name(session, name, str(key), take=request.take_name)
+            loser = claim_name(session, name, str(key), take=request.take_name)
+            happenings = [_renamed(loser)] if loser is not None else []
             if row is None:
                 row = new_row(target, name, now)
                 session.add(row)
@@ -167,8 +201,13 @@ class Deployments:
                 if row.name != name:
                     row.name = row.live_name = name
                     row.version += 1
+                    happenings.append(_renamed(row))
                 if not is_settled_on(row, target):
-                    update(row, target, now)
+                    happenings.append(update(row, target, now))
+            if not present:
+                happenings.append(_deployed(row))
+            for happening in happenings:
+                add_event(session, happening, now)
         self._tell()
         return self._view(row)
 
@@ -205,6 +244,12 @@ class Deployments:
             bundle_fingerprint=row.bundle_fingerprint,
             replaced_bundle_fingerprint=row.replaced_bundle_fingerprint,
             num_replicas=row.num_replicas,
+            autoscaling=wish_of(row).autoscaling,
+            rollout=wish_of(row).rollout,
+            pinned=row.pinned,
+            idle_timeout_s=row.idle_timeout_s,
+            failures=row.failures,
+            used_at=row.used_at,
             capability=row.capability,
             generation=row.generation,
             observed_generation=row.observed_generation,
@@ -220,6 +265,15 @@ class Deployments:
         if row.observed_at is None or last_seen is None or row.stale or row.phase == "not_deployed":
             return row.observed_at
         return max(row.observed_at, last_seen)
+
+
+def _deployed(row: DeploymentRow) -> Happening:
+    data = {"generation": row.generation, "bundle": row.bundle_fingerprint, "name": row.name}
+    return Happening("deployed", row.key, f"It is to be deployed as {row.name!r}.", data)
+
+
+def _renamed(row: DeploymentRow) -> Happening:
+    return Happening("renamed", row.key, f"Its name is {row.name!r} now.", {"name": row.name})
 
 
 def _not_deployed(key: DeploymentKey) -> ModelNotDeployed:

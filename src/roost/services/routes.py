@@ -153,7 +153,7 @@ def _table(rows: Iterable[DeploymentRow], serve_url: str) -> dict[str, Route]:
             capability=row.capability,
             phase=row.phase,
             timeout_s=row.timeout_s,
-            answers=row.phase == "paused" or serves(row),
+            answers=row.phase == "paused" or row.pause == "waking" or serves(row),
             ray_status=row.ray_status,
         )
         table[row.key] = table[row.name] = route

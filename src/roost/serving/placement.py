@@ -36,8 +36,12 @@ class Need:
         return f"{_number(self.needed)} {self.what}"
 
 
-def actor_options(requirements: ModelRequirements, replica_cpus: float) -> dict[str, Any]:
-    """Ray's actor options for one replica. What is not needed is left out."""
+def actor_options(
+    requirements: ModelRequirements,
+    replica_cpus: float,
+    nodes: Iterable[NodeInfo] = (),  # noqa: ARG001
+) -> dict[str, Any]:
+    """Ray's actor options for one replica on these nodes. What is not needed is left out."""
     options: dict[str, Any] = {"num_cpus": replica_cpus}
     if requirements.num_gpus > 0:
         options["num_gpus"] = requirements.num_gpus

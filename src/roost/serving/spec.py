@@ -12,8 +12,7 @@ from typing import Any, Final
 from packaging.requirements import InvalidRequirement, Requirement
 
 from roost.contracts.replica import ReplicaSpec
-from roost.contracts.requirements import ModelRequirements
-from roost.serving.placement import actor_options
+from roost.serving.scale import asleep
 from roost.serving.settings import ServeSettings
 
 IMPORT_PATH: Final = "roost.replica.builder:build"
@@ -24,11 +23,13 @@ _RESTARTS_ARG: Final = "restarts"
 
 
 def application(
-    spec: ReplicaSpec, *, num_replicas: int, requirements: ModelRequirements, settings: ServeSettings
+    spec: ReplicaSpec, *, scale: dict[str, Any], actor_options: dict[str, Any], settings: ServeSettings
 ) -> dict[str, Any]:
     """The application of one deployment, as plain JSON values.
 
-    A change of `num_replicas` changes the overrides only.
+    Args:
+        scale: Ray's autoscaling config (`serving.scale`); its change restarts nothing.
+        actor_options: What one replica needs and where it may run (`serving.placement`).
     """
     app: dict[str, Any] = {
         "name": spec.key.app_name,
@@ -44,7 +45,7 @@ def application(
     app["deployments"] = [
         {
             "name": SERVE_DEPLOYMENT,
-            "num_replicas": num_replicas,
+            "autoscaling_config": scale,
             "max_ongoing_requests": settings.max_ongoing_requests,
             "max_queued_requests": settings.max_queued_requests,
             "backpressure_config": {"retry_after_s": 1.0},
@@ -53,7 +54,7 @@ def application(
             "health_check_period_s": settings.health_check_period_s,
             "health_check_timeout_s": settings.health_check_timeout_s,
             "graceful_shutdown_timeout_s": settings.drain_s,
-            "ray_actor_options": actor_options(requirements, settings.replica_cpus),
+            "ray_actor_options": actor_options,
         }
     ]
     return app
@@ -71,11 +72,31 @@ def with_restarts(app: dict[str, Any], restarts: int) -> dict[str, Any]:
     return {**app, "args": {**app["args"], _RESTARTS_ARG: restarts}}
 
 
+def as_paused(app: dict[str, Any]) -> dict[str, Any]:
+    """`app` without replicas, until a request comes."""
+    return _with_overrides(app, autoscaling_config=asleep())
+
+
+def as_in_place(app: dict[str, Any]) -> dict[str, Any]:
+    """`app` as it is PUT to stop old replicas before new ones start."""
+    return _with_overrides(app, max_surge_percent=0)
+
+
+def replica_options(app: Mapping[str, Any]) -> dict[str, Any]:
+    """The actor options of one replica of `app`."""
+    options: dict[str, Any] = app["deployments"][0]["ray_actor_options"]
+    return options
+
+
 def restarts_replicas(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     """Whether Ray replaces the replicas when `new` is PUT over `old`."""
     return any(old.get(part) != new.get(part) for part in ("import_path", "args", "runtime_env")) or (
         _actor_options(old) != _actor_options(new)
     )
+
+
+def _with_overrides(app: dict[str, Any], **overrides: Any) -> dict[str, Any]:
+    return {**app, "deployments": [{**app["deployments"][0], **overrides}]}
 
 
 def _actor_options(app: Mapping[str, Any]) -> list[Any]:

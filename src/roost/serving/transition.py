@@ -7,6 +7,9 @@
 A failed first start is retried with growing pauses. A failed update is not: its old replicas serve,
 and it is removed neither now nor when it is deployed again; then the `restarts` counter in the
 application's arguments makes it another application to Ray.
+
+A paused deployment is PUT with room for no replica until Ray, on a request, wants one: then it is `waking`,
+and PUT as it is awake, which leaves the replica that Ray has begun to start.
 """
 
 from __future__ import annotations
@@ -15,12 +18,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 
-from roost.contracts.deployment import DeploymentPhase
+from roost.contracts.deployment import DeploymentPhase, Rollout
 from roost.serving.observed import ObservedApp, ObservedReplica
 from roost.serving.phases import effective_status, phase_of
-from roost.serving.spec import restarts_replicas, with_restarts
+from roost.serving.scale import bounds
+from roost.serving.spec import as_in_place, as_paused, restarts_replicas, with_restarts
 
 Step = Literal["apply", "clear"]
+Pause = Literal["", "paused", "waking"]
 
 MAX_STARTS: Final = 3
 """Starts of one generation before it counts as failed."""
@@ -43,7 +48,10 @@ class Wanted:
     generation: int
     present: bool
     application: dict[str, Any]
-    num_replicas: int
+    rollout: Rollout = "wait"
+    pinned: bool = False
+    idle_timeout_s: float | None = None
+    bundle_fingerprint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +68,9 @@ class State:
     replicas: tuple[ObservedReplica, ...]
     replaced_bundle_fingerprint: str
     observed_generation: int
+    pause: Pause = ""
+    in_place: bool = False
+    used_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +97,16 @@ def move(
             return Moved(_clearing(state, app), None)
         state = replace(state, step="apply", retry_at=None)
     if app is None:
-        return Moved(_unlisted(state), with_restarts(wanted.application, state.restarts))
+        return Moved(_unlisted(state), target_of(wanted, state))
     return _applied(wanted, state, app, config, now)
+
+
+def target_of(wanted: Wanted, state: State) -> dict[str, Any]:
+    """The application that Ray is to hold."""
+    app = with_restarts(wanted.application, state.restarts)
+    if state.pause == "paused":
+        return as_paused(app)
+    return as_in_place(app) if state.in_place else app
 
 
 def _leaving(wanted: Wanted, state: State, app: ObservedApp | None) -> State:
@@ -98,6 +117,8 @@ def _leaving(wanted: Wanted, state: State, app: ObservedApp | None) -> State:
         failures=0,
         retry_at=None,
         restarts=0,
+        pause="",
+        in_place=False,
         phase="not_deployed" if gone else "deleting",
         message="",
         ray_status=NOT_STARTED if app is None else app.status,
@@ -119,6 +140,8 @@ def _clearing(state: State, app: ObservedApp | None) -> State:
 def _unlisted(state: State) -> State:
     """Ray was never told, or has lost it; it is in what is PUT next."""
     lost = state.phase not in ("not_started", "deploying")
+    if state.pause == "paused":
+        return replace(state, phase="paused", message="", ray_status=NOT_STARTED, replicas=())
     return replace(
         state,
         phase="not_started" if state.phase == "not_started" else "deploying",
@@ -132,7 +155,7 @@ def _unlisted(state: State) -> State:
 def _applied(
     wanted: Wanted, state: State, app: ObservedApp, config: dict[str, Any] | None, now: datetime
 ) -> Moved:
-    target = with_restarts(wanted.application, state.restarts)
+    target = target_of(wanted, state)
     status = effective_status(app.status, list(app.statuses))
     serves = any(replica.state == RUNNING for replica in app.replicas)
     if config != target:
@@ -142,7 +165,11 @@ def _applied(
         return Moved(_about_to_put(state, app, config, target), target)
     if status == "DEPLOY_FAILED":
         return _failed(wanted, state, app, serves, now)
-    return Moved(_seen(wanted, state, app, status), target)
+    if state.pause == "paused" and app.target:
+        state = replace(state, pause="waking", used_at=now)
+        return Moved(_about_to_put(state, app, config, target_of(wanted, state)), target_of(wanted, state))
+    seen = _seen(wanted, state, app, status, now)
+    return Moved(seen, target_of(wanted, seen))
 
 
 def _about_to_put(
@@ -153,12 +180,15 @@ def _about_to_put(
     replicas = _known(app.replicas, state.replicas) or _kept(state, app)
     if replaced:
         replicas = tuple(replace(replica, outdated=True) for replica in replicas)
-    return replace(state, phase="deploying", ray_status=app.status, replicas=replicas)
+    phase: DeploymentPhase = "paused" if state.pause == "paused" else "deploying"
+    if not replaced and state.phase == "running":
+        phase = "running"  # another count, or another pace: what runs goes on
+    return replace(state, phase=phase, ray_status=app.status, replicas=replicas)
 
 
 def _failed(wanted: Wanted, state: State, app: ObservedApp, serves: bool, now: datetime) -> Moved:
     """The wanted version did not start. Ray has tried it several times by itself."""
-    target = with_restarts(wanted.application, state.restarts)
+    target = target_of(wanted, state)
     seen = replace(
         state,
         ray_status=app.status,
@@ -184,19 +214,25 @@ def _failed(wanted: Wanted, state: State, app: ObservedApp, serves: bool, now: d
     return Moved(waiting, None)
 
 
-def _seen(wanted: Wanted, state: State, app: ObservedApp, status: str) -> State:
+def _seen(wanted: Wanted, state: State, app: ObservedApp, status: str, now: datetime) -> State:
     settled = status == RUNNING  # Ray is done: whatever runs is the wanted version
     replicas = _known(app.replicas, () if settled else state.replicas) or _kept(state, app)
     fresh = sum(replica.state == RUNNING and not replica.outdated for replica in replicas)
     # Right after a PUT the deployments still show the target from before it.
-    target = app.target if settled or app.target == wanted.num_replicas else None
+    target = app.target if settled or _is_within(app.target, target_of(wanted, state)) else None
     phase = phase_of(status, target=target, running=fresh)
+    if state.pause == "paused":
+        phase = "paused"
+    woken = state.pause == "waking" and phase == "running"
     up = phase in ("running", "paused")
     draining = any(replica.outdated for replica in replicas)
     return replace(
         state,
         failures=0 if up else state.failures,
         retry_at=None,
+        pause="" if woken else state.pause,
+        in_place=state.in_place and not settled,
+        used_at=now if woken else state.used_at,
         phase=phase,
         message=_message(state, app, up=up, draining=draining),
         ray_status=app.status,
@@ -204,6 +240,11 @@ def _seen(wanted: Wanted, state: State, app: ObservedApp, status: str) -> State:
         replaced_bundle_fingerprint="" if up and not draining else state.replaced_bundle_fingerprint,
         observed_generation=wanted.generation,
     )
+
+
+def _is_within(target: int | None, app: dict[str, Any]) -> bool:
+    low, high = bounds(app)
+    return target is not None and low <= target <= high
 
 
 def _message(state: State, app: ObservedApp, *, up: bool, draining: bool) -> str:

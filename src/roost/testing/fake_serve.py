@@ -220,7 +220,8 @@ def node_row(
 
 def _deployment(app: Mapping[str, Any], message: str, *, running: bool) -> dict[str, Any]:
     overrides = (app["deployed_app_config"].get("deployments") or [{}])[0]
-    count = overrides.get("num_replicas", 1)
+    scale = overrides.get("autoscaling_config") or {}
+    count = scale.get("initial_replicas", scale.get("min_replicas", overrides.get("num_replicas", 1)))
     count = count if isinstance(count, int) else 1
     replicas = [_replica(app["name"], index) for index in range(count if running else 0)]
     return {

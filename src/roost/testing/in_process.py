@@ -29,6 +29,7 @@ from roost.services.deployments import Deployments
 from roost.services.engine_view import EngineView
 from roost.services.models import Models
 from roost.serving.plan import IngressOptions
+from roost.serving.scale import initial
 from roost.serving.settings import ServeSettings
 from roost.testing.fake_clock import FakeClock
 from roost.testing.memory_store import MemoryStore
@@ -87,11 +88,12 @@ class InstantRay:
         name = app["name"]
         error = self.broken.get(name, "")
         status = "DEPLOY_FAILED" if error else "DEPLOYING" if name in self.slow else "RUNNING"
-        count = app["deployments"][0]["num_replicas"] if status == "RUNNING" else 0
+        wanted = initial(app)
+        count = wanted if status == "RUNNING" else 0
         part = {
             "status": {"RUNNING": "HEALTHY", "DEPLOYING": "UPDATING"}.get(status, status),
             "message": error,
-            "target_num_replicas": app["deployments"][0]["num_replicas"],
+            "target_num_replicas": wanted,
             "replicas": [
                 {"replica_id": f"r{n}", "state": "RUNNING", "node_id": "n1", "node_ip": "127.0.0.1"}
                 for n in range(count)

@@ -72,7 +72,9 @@ class Ray:
 
     def run(self, name: str) -> None:
         """All replicas of `name` are new, and up."""
-        count = self.apps[name]["deployed_app_config"]["deployments"][0]["num_replicas"]
+        count = self.apps[name]["deployed_app_config"]["deployments"][0]["autoscaling_config"][
+            "initial_replicas"
+        ]
         self._replicas += count
         replicas = [{"replica_id": f"r{self._replicas - n}", "state": "RUNNING"} for n in range(count)]
         part = {"status": "HEALTHY", "message": "", "target_num_replicas": count, "replicas": replicas}

@@ -32,6 +32,7 @@ from roost.services.changes import Changes
 from roost.services.deployments import Deployments
 from roost.services.engine_view import EngineView
 from roost.services.models import Models
+from roost.serving.scale import fixed
 from roost.serving.settings import ServeSettings
 from roost.testing.fake_clock import EPOCH, FakeClock
 from roost.testing.memory_store import MemoryStore
@@ -120,6 +121,7 @@ class TestDeploy:
             generation=1,
             observed_generation=0,
             version=1,
+            used_at=EPOCH,
         )
         assert (room.wakes, room.changes.version) == (1, 1)
 
@@ -155,7 +157,7 @@ class TestDeploy:
         after = room.column("application")
         assert (scaled.num_replicas, scaled.generation, scaled.phase) == (3, 2, "deploying")
         assert {**after, "deployments": before["deployments"]} == before
-        assert after["deployments"] == [{**before["deployments"][0], "num_replicas": 3}]
+        assert after["deployments"] == [{**before["deployments"][0], "autoscaling_config": fixed(3)}]
         assert room.asked_for_nodes == asked
 
     def test_a_deployment_keeps_its_snapshot_while_the_model_changes(self, room: Room) -> None:

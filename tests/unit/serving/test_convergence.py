@@ -8,10 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roost.serving.observed import ObservedApp, ObservedReplica
+from roost.serving.scale import bounds, fixed
 from roost.serving.transition import State, Wanted, move
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-V1: dict[str, Any] = {"name": "a", "args": {"bundle": 1}, "deployments": [{"name": "App", "num_replicas": 1}]}
+V1: dict[str, Any] = {
+    "name": "a",
+    "args": {"bundle": 1},
+    "deployments": [{"name": "App", "autoscaling_config": fixed(1)}],
+}
 V2: dict[str, Any] = {**V1, "args": {"bundle": 2}}
 
 REPLICAS = st.lists(
@@ -37,6 +42,8 @@ STATES = st.builds(
     replicas=REPLICAS,
     replaced_bundle_fingerprint=st.sampled_from(["", "b1"]),
     observed_generation=st.integers(0, 3),
+    pause=st.sampled_from(["", "paused", "waking"]),
+    in_place=st.booleans(),
 )
 STATUSES = st.sampled_from(["DEPLOYING", "RUNNING", "UNHEALTHY", "DEPLOY_FAILED", "NEW_STATUS"])
 LISTED = st.builds(
@@ -59,6 +66,8 @@ def working_ray(app: ObservedApp | None, application: dict[str, Any] | None) -> 
         return ObservedApp("DEPLOYING", config=application)
     if app.status == "DEPLOY_FAILED" or "DEPLOY_FAILED" in app.statuses:
         return app  # an identical PUT does not make Ray try again
+    if bounds(application) == (0, 1):
+        return ObservedApp("RUNNING", "", application, ("HEALTHY",), 0)
     return ObservedApp("RUNNING", "", application, ("HEALTHY",), 1, (fresh,))
 
 
@@ -66,7 +75,7 @@ def working_ray(app: ObservedApp | None, application: dict[str, Any] | None) -> 
 def test_it_ends_where_it_is_wanted(
     state: State, app: ObservedApp | None, present: bool, application: dict[str, Any]
 ) -> None:
-    wanted = Wanted("f/s/r", "a", 4, present, application, 1)
+    wanted = Wanted("f/s/r", "a", 4, present, application)
     now = NOW
     for _ in range(12):
         moved = move(wanted, state, app, app.config if app else None, now)
@@ -78,7 +87,10 @@ def test_it_ends_where_it_is_wanted(
     elif state.phase == "failed":
         assert state.message
     else:
-        assert (state.phase, state.message, state.failures) == ("running", "", 0)
+        phase = "paused" if state.pause == "paused" else "running"
+        assert (state.phase, state.message, state.failures) == (phase, "", 0)
+        assert state.pause in ("", "paused")
+        assert not state.in_place
         assert state.replaced_bundle_fingerprint == ""
         assert state.observed_generation == 4
 
@@ -86,7 +98,7 @@ def test_it_ends_where_it_is_wanted(
 @given(STATES, LISTED, st.sampled_from([V1, V2]))
 def test_what_serves_is_never_left_out(state: State, app: ObservedApp, application: dict[str, Any]) -> None:
     serving = replace(app, replicas=(*app.replicas, ObservedReplica("serves", "RUNNING")))
-    wanted = Wanted("f/s/r", "a", 4, True, application, 1)
+    wanted = Wanted("f/s/r", "a", 4, True, application)
     moved = move(wanted, replace(state, step="apply"), serving, serving.config, NOW)
     assert moved.application is not None
 
@@ -96,7 +108,7 @@ def test_an_older_version_never_counts_as_seen(
     state: State, app: ObservedApp | None, application: dict[str, Any]
 ) -> None:
     state = replace(state, observed_generation=3)
-    wanted = Wanted("f/s/r", "a", 4, True, application, 1)
+    wanted = Wanted("f/s/r", "a", 4, True, application)
     moved = move(wanted, state, app, app.config if app else None, NOW)
     if moved.state.observed_generation == 4:
         assert app is not None

@@ -6,6 +6,7 @@ from typing import Any
 
 from roost.serving.observed import ObservedApp, ObservedReplica, ObservedServe
 from roost.serving.plan import Echoes, IngressOptions, plan
+from roost.serving.scale import fixed
 from roost.serving.transition import State, Wanted
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -15,11 +16,15 @@ STRANGER: dict[str, Any] = {"name": "theirs", "route_prefix": "/", "import_path"
 
 
 def application(name: str, bundle: int = 1) -> dict[str, Any]:
-    return {"name": name, "args": {"bundle": bundle}, "deployments": [{"name": "App", "num_replicas": 1}]}
+    return {
+        "name": name,
+        "args": {"bundle": bundle},
+        "deployments": [{"name": "App", "autoscaling_config": fixed(1)}],
+    }
 
 
 def record(name: str, bundle: int = 1, *, present: bool = True, state: State = NEW) -> tuple[Wanted, State]:
-    return Wanted(f"f/s/{name}", name, 1, present, application(name, bundle), 1), state
+    return Wanted(f"f/s/{name}", name, 1, present, application(name, bundle)), state
 
 
 def running(config: dict[str, Any] | None) -> ObservedApp:

@@ -5,13 +5,22 @@ from typing import Any
 import pytest
 
 from roost.contracts.replica import ReplicaSpec
-from roost.contracts.requirements import ModelRequirements
 from roost.contracts.servable import ServableRef
 from roost.keys import DeploymentKey
+from roost.serving.scale import fixed
 from roost.serving.settings import ServeSettings
 from roost.serving.spec import application, missing_pins, restarts_replicas, with_restarts
 
 INSTALLED = {"torch": "2.9.0+cu128", "numpy": "2.3.1"}
+
+ONE = {
+    "min_replicas": 1,
+    "max_replicas": 1,
+    "initial_replicas": 1,
+    "upscale_delay_s": 0.0,
+    "downscale_delay_s": 0.0,
+}
+THREE = {**ONE, "min_replicas": 3, "max_replicas": 3, "initial_replicas": 3}
 
 
 def make(*, replicas: int = 1, pins: tuple[str, ...] = (), gpus: float = 0) -> dict[str, Any]:
@@ -29,9 +38,8 @@ def make(*, replicas: int = 1, pins: tuple[str, ...] = (), gpus: float = 0) -> d
         storage_url="file:///s",
     )
     settings = ServeSettings(serve_url="http://h:1", storage_url="file:///s", installed_version=INSTALLED.get)
-    return application(
-        spec, num_replicas=replicas, requirements=ModelRequirements(num_gpus=gpus), settings=settings
-    )
+    options = {"num_cpus": 0.1} | ({"num_gpus": gpus} if gpus else {})
+    return application(spec, scale=fixed(replicas), actor_options=options, settings=settings)
 
 
 def test_the_whole_application() -> None:
@@ -63,7 +71,7 @@ def test_the_whole_application() -> None:
         "deployments": [
             {
                 "name": "App",
-                "num_replicas": 1,
+                "autoscaling_config": ONE,
                 "max_ongoing_requests": 64,
                 "max_queued_requests": 256,
                 "backpressure_config": {"retry_after_s": 1.0},
@@ -86,7 +94,7 @@ def test_a_replica_reads_its_spec_back() -> None:
 def test_the_number_of_replicas_touches_only_the_overrides() -> None:
     one, three = make(), make(replicas=3)
     assert {**three, "deployments": one["deployments"]} == one
-    assert three["deployments"] == [{**one["deployments"][0], "num_replicas": 3}]
+    assert three["deployments"] == [{**one["deployments"][0], "autoscaling_config": THREE}]
     assert not restarts_replicas(one, three)
 
 

@@ -5,12 +5,17 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from roost.serving.observed import ObservedApp, ObservedReplica
+from roost.serving.scale import fixed
 from roost.serving.transition import Moved, State, Wanted, move
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-V1: dict[str, Any] = {"name": "a", "args": {"bundle": 1}, "deployments": [{"name": "App", "num_replicas": 1}]}
+V1: dict[str, Any] = {
+    "name": "a",
+    "args": {"bundle": 1},
+    "deployments": [{"name": "App", "autoscaling_config": fixed(1)}],
+}
 V2: dict[str, Any] = {**V1, "args": {"bundle": 2}}
-V1_TWICE: dict[str, Any] = {**V1, "deployments": [{"name": "App", "num_replicas": 2}]}
+V1_TWICE: dict[str, Any] = {**V1, "deployments": [{"name": "App", "autoscaling_config": fixed(2)}]}
 
 OLD = ObservedReplica("old", "RUNNING")
 NEW = ObservedReplica("new", "RUNNING")
@@ -31,16 +36,13 @@ RECORDED = State(
 RUNS = replace(RECORDED, phase="running", ray_status="RUNNING", replicas=(OLD,), observed_generation=1)
 
 
-def want(
-    application: dict[str, Any] = V1, *, generation: int = 1, present: bool = True, replicas: int = 1
-) -> Wanted:
+def want(application: dict[str, Any] = V1, *, generation: int = 1, present: bool = True) -> Wanted:
     return Wanted(
         key="f/s/r",
         app_name="a",
         generation=generation,
         present=present,
         application=application,
-        num_replicas=replicas,
     )
 
 
@@ -224,7 +226,7 @@ class TestUpdate:
         assert (state.phase, state.replicas, state.observed_generation) == ("running", (OLD,), 3)
 
     def test_scaling_up_waits_for_all_and_replaces_none(self) -> None:
-        wanted = want(V1_TWICE, generation=2, replicas=2)
+        wanted = want(V1_TWICE, generation=2)
         moved = step(wanted, RUNS, seen("RUNNING", V1, OLD, deployment="HEALTHY"))
         assert (moved.application, moved.state.replicas) == (V1_TWICE, (OLD,))
         # Right after the PUT Ray still shows the target from before it.
