@@ -20,6 +20,7 @@ from roost.services.deployments import Deployments
 from roost.services.engine_view import EngineView
 from roost.services.models import Models
 from roost.serving.plan import IngressOptions
+from roost.serving.scale import initial
 from roost.serving.settings import ServeSettings
 from roost.testing.fake_clock import FakeClock
 from roost.testing.memory_store import MemoryStore
@@ -72,9 +73,7 @@ class Ray:
 
     def run(self, name: str) -> None:
         """All replicas of `name` are new, and up."""
-        count = self.apps[name]["deployed_app_config"]["deployments"][0]["autoscaling_config"][
-            "initial_replicas"
-        ]
+        count = initial(self.apps[name]["deployed_app_config"])
         self._replicas += count
         replicas = [{"replica_id": f"r{self._replicas - n}", "state": "RUNNING"} for n in range(count)]
         part = {"status": "HEALTHY", "message": "", "target_num_replicas": count, "replicas": replicas}

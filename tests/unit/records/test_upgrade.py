@@ -35,6 +35,7 @@ def test_migrations_lead_to_the_tables_of_the_code(database: Database) -> None:
             "alembic_version",
             "claims",
             "deployments",
+            "events",
             "leases",
             "models",
         }
