@@ -224,7 +224,8 @@ def test_an_observation_never_overwrites_a_newer_deploy(house: Any) -> None:
     shown = house.show()
     assert (shown.phase, shown.generation, shown.observed_generation) == ("deploying", 2, 0)
     house.cycle()
-    assert initial(house.ray.puts[-1]["applications"][0]) == 2
+    scale = house.ray.puts[-1]["applications"][0]["deployments"][0]["autoscaling_config"]
+    assert scale["initial_replicas"] == 2
 
 
 def test_a_ray_that_comes_back_empty_is_filled_again(house: Any) -> None:

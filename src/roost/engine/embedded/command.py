@@ -155,6 +155,12 @@ def _ingress(state: ClusterState, wrapper: Path | None) -> dict[str, str]:
         # of a machine share it, and one would answer for the other.
         "FALLBACK_PROXY_HTTP_PORT": str(state.ports.inner(10)),
         "FALLBACK_PROXY_GRPC_PORT": str(state.ports.inner(11)),
+        # How long a replica that is to stop still takes requests, for the ingress to forget it; Ray's default
+        # of 30 s would hold a paused model's room for so long (docs/decisions/0009-drain-and-wake.md).
+        "DIRECT_INGRESS_MIN_DRAINING_PERIOD_S": "8",
+        # Within so long a waiting request wakes a paused model, and load is seen.
+        "HANDLE_AUTOSCALING_METRIC_PUSH_INTERVAL_S": "1",
+        "REPLICA_AUTOSCALING_METRIC_PUSH_INTERVAL_S": "2",
         "DIRECT_INGRESS_MIN_HTTP_PORT": str(http[0]),
         "DIRECT_INGRESS_MAX_HTTP_PORT": str(http[1]),
         "DIRECT_INGRESS_MIN_GRPC_PORT": str(grpc[0]),
