@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from roost import serve as serve
     from roost.client import AsyncClient as AsyncClient
     from roost.client import Client as Client
+    from roost.contracts.autoscaling import Autoscaling as Autoscaling
     from roost.contracts.deployment import Deployment as Deployment
     from roost.contracts.deployment import ReplicaPlacement as ReplicaPlacement
     from roost.contracts.deployment import ServingStatus as ServingStatus
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
 _HOME: dict[str, str] = {
     "AsyncClient": "roost.client",
+    "Autoscaling": "roost.contracts.autoscaling",
     "Client": "roost.client",
     "DECLARED": "roost.keys",
     "Deployment": "roost.contracts.deployment",
