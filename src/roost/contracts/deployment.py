@@ -102,12 +102,19 @@ class Deployment(Wire):
         """The deployment's key."""
         return DeploymentKey(self.family, self.suffix, self.run_name, self.config_fingerprint)
 
+    def told(self) -> str:
+        """`message`, and how old all of this is when Ray has been out of reach since."""
+        if not self.stale:
+            return self.message
+        since = f"at {self.observed_at:%Y-%m-%d %H:%M:%S %Z}" if self.observed_at else "never"
+        return f"Ray is out of reach; last seen {since}. {self.message}".strip()
+
     def status(self) -> ServingStatus:
         """The part that says how it stands."""
         return ServingStatus(
             key=self.key,
             phase=self.phase,
-            message=self.message,
+            message=self.told(),
             url=self.url,
             observed_at=self.observed_at,
             stale=self.stale,

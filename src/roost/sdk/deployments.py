@@ -140,7 +140,7 @@ def model_replica_placements(key: DeploymentKey) -> list[ReplicaPlacement]:
 
 def model_serving_messages(key: DeploymentKey) -> list[str]:
     """Why the deployment is in its phase, a line each, without terminal escapes."""
-    return _get(key).message.splitlines()
+    return _get(key).told().splitlines()
 
 
 def list_deployed_models() -> list[Deployment]:
@@ -179,6 +179,6 @@ def _serves(deployment: Deployment) -> bool:
 
 
 def _described(deployment: Deployment) -> str:
-    message = deployment.message.strip().splitlines()
+    message = deployment.told().strip().splitlines()
     about = f": {message[-1]}" if message else ""
     return f"{deployment.key} is {deployment.phase}{about}"

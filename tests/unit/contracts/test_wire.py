@@ -11,6 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 import roost.contracts
+from roost.contracts.autoscaling import Autoscaling
 from roost.contracts.base import Wire
 from roost.contracts.deployment import Deployment, DeployRequest, ServingStatus
 from roost.contracts.envelope import InferenceResponse
@@ -125,6 +126,42 @@ def test_a_deployment_tells_its_status() -> None:
     assert deployment.status() == ServingStatus(
         key=DeploymentKey("a", "b", "c"), phase="failed", message="no", url="http://h/r/a/b/c"
     )
+
+
+def test_a_stale_status_says_how_old_it_is() -> None:
+    seen = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    deployment = Deployment(
+        family="f",
+        suffix="s",
+        run_name="r",
+        name="f/s",
+        url="",
+        phase="unhealthy",
+        message="disk",
+        observed_at=seen,
+        stale=True,
+    )
+    assert deployment.status().message == "Ray is out of reach; last seen at 2026-01-02 03:04:05 UTC. disk"
+    assert deployment.status().stale
+    never = deployment.model_copy(update={"observed_at": None, "message": ""})
+    assert never.status().message == "Ray is out of reach; last seen never."
+
+
+@pytest.mark.parametrize(
+    ("given", "rule"),
+    [
+        ({"min_replicas": 3, "max_replicas": 2}, "min_replicas=3 is more than max_replicas=2"),
+        ({"min_replicas": -1, "max_replicas": 2}, "greater than or equal to 0"),
+        ({"max_replicas": 0}, "greater than or equal to 1"),
+        ({}, "Field required"),
+        ({"max_replicas": 2, "target_ongoing_requests": 0}, "greater than 0"),
+        ({"max_replicas": 2, "target_ongoing_requests": float("nan")}, "less than or equal to 100000"),
+        ({"max_replicas": 2, "upscale_delay_s": float("inf")}, "less than or equal to 86400"),
+    ],
+)
+def test_autoscaling_out_of_bounds_is_refused(given: dict[str, Any], rule: str) -> None:
+    with pytest.raises(ValidationError, match=rule):
+        Autoscaling.model_validate(given)
 
 
 @pytest.mark.parametrize("num_replicas", [0, -1, 1001, "many", None])
