@@ -17,7 +17,12 @@ class StorageInfo(Wire):
 
 
 class NodeInfo(Wire):
-    """One node of the Ray cluster. Resources as Ray counts them; memory in bytes."""
+    """One node of the Ray cluster. Resources as Ray counts them; memory in bytes.
+
+    Attributes:
+        used: What actors hold of the resources now; neither tasks nor placement groups are seen.
+        used_gpu_shares: GPUs of each actor that holds some, in the order in which they began.
+    """
 
     node_id: str
     name: str
@@ -25,6 +30,8 @@ class NodeInfo(Wire):
     alive: bool
     labels: dict[str, str] = Field(default_factory=dict)
     resources: dict[str, float] = Field(default_factory=dict)
+    used: dict[str, float] = Field(default_factory=dict)
+    used_gpu_shares: list[float] = Field(default_factory=list)
 
 
 class EngineInfo(Wire):

@@ -34,8 +34,9 @@ from roost.services.deployment_rows import (
 from roost.services.deployment_target import Target, Wish, target_of
 from roost.services.engine_view import EngineView
 from roost.services.models import Models
+from roost.serving.feasible import check_feasible
 from roost.serving.names import check_name
-from roost.serving.placement import actor_options, check_feasible
+from roost.serving.placement import actor_options
 from roost.serving.settings import ServeSettings
 from roost.serving.spec import replica_options, restarts_replicas
 
