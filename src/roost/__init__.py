@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from roost.contracts.deployment import Deployment as Deployment
     from roost.contracts.deployment import ReplicaPlacement as ReplicaPlacement
     from roost.contracts.deployment import ServingStatus as ServingStatus
+    from roost.contracts.event import Event as Event
     from roost.contracts.model import SavedModel as SavedModel
     from roost.contracts.requirements import ModelRequirements as ModelRequirements
     from roost.errors import ModelDeployFailed as ModelDeployFailed
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from roost.sdk.deployments import redeploy_model as redeploy_model
     from roost.sdk.deployments import undeploy_model as undeploy_model
     from roost.sdk.deployments import wait_for_model_serving as wait_for_model_serving
+    from roost.sdk.events import list_events as list_events
     from roost.sdk.models import import_model as import_model
     from roost.sdk.models import list_models as list_models
     from roost.sdk.models import load_model as load_model
@@ -52,6 +54,7 @@ _HOME: dict[str, str] = {
     "Deployment": "roost.contracts.deployment",
     "DeploymentConfig": "roost.keys",
     "DeploymentKey": "roost.keys",
+    "Event": "roost.contracts.event",
     "IMPORTED": "roost.keys",
     "ModelDeployFailed": "roost.errors",
     "ModelKey": "roost.keys",
@@ -66,6 +69,7 @@ _HOME: dict[str, str] = {
     "deployment_key": "roost.keys",
     "import_model": "roost.sdk.models",
     "list_deployed_models": "roost.sdk.deployments",
+    "list_events": "roost.sdk.events",
     "list_models": "roost.sdk.models",
     "load_model": "roost.sdk.models",
     "model_config": "roost.sdk.models",

@@ -17,6 +17,7 @@ from roost.api.artifacts import PREFIX as ARTIFACTS_PREFIX
 from roost.api.artifacts import artifacts_router
 from roost.api.deployments import deployments_router
 from roost.api.errors import install_error_handlers
+from roost.api.events import events_router
 from roost.api.info import info_router
 from roost.api.models import models_router
 from roost.asgi.body_limit import BodyLimit
@@ -64,6 +65,7 @@ def _framework(parts: Parts) -> FastAPI:
     app.include_router(models_router(parts.models))
     app.include_router(artifacts_router(Artifacts(parts.artifacts)))
     app.include_router(deployments_router(parts.deployments, parts.changes))
+    app.include_router(events_router(parts.events, parts.changes))
     app.include_router(serving_router(parts.routes, parts.interfaces, parts.deployments, parts.declared))
     app.include_router(
         probes_router(parts.routes, version=roost.__version__, startup=parts.startup, cluster=parts.cluster)

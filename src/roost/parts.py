@@ -19,6 +19,7 @@ from roost.gateway.interfaces import Interfaces
 from roost.gateway.pool import UpstreamPool
 from roost.gateway.probes import ClusterCounts, Startup
 from roost.reconcile.deployments import Reconciler
+from roost.reconcile.expiry import Expiry
 from roost.records.database import Database
 from roost.records.upgrade import upgrade
 from roost.services.changes import Changes
@@ -26,6 +27,7 @@ from roost.services.clock import SystemClock
 from roost.services.declared import DeclaredModels
 from roost.services.deployments import Deployments
 from roost.services.engine_view import EngineView
+from roost.services.events import Events
 from roost.services.models import Models
 from roost.services.routes import RouteTable
 from roost.serving.plan import IngressOptions
@@ -40,6 +42,7 @@ class Parts:
 
     def __init__(self, settings: Settings) -> None:
         clock = SystemClock()
+        holder = f"{socket.gethostname()}:{os.getpid()}"
         self.settings = settings
         self.engine: Engine = open_engine(settings, self._engine_ready)
         self.db = Database(settings.resolved_database_url)
@@ -55,7 +58,7 @@ class Parts:
             self.view,
             self.changes,
             clock,
-            holder=f"{socket.gethostname()}:{os.getpid()}",
+            holder=holder,
             ingress=IngressOptions(),
             is_routed=self.ingress.routes,
         )
@@ -68,6 +71,8 @@ class Parts:
             clock,
             wake=self.reconciler.wake,
         )
+        self.events = Events(self.db)
+        self.expiry = Expiry(self.db, clock, holder=holder)
         self.routes = RouteTable(self.db, self.changes, serve_url=self.engine.serve_url)
         self.declared = DeclaredModels(self.models, self.artifacts, self.deployments, self.changes)
         self.pool = UpstreamPool()
@@ -79,6 +84,7 @@ class Parts:
         upgrade(self.db)
         self.routes.start()
         self.reconciler.start()
+        self.expiry.start()
 
     def stop(self) -> None:
         """End the loops, then what this server started on Ray. Takes about 2 s at most."""
@@ -86,6 +92,7 @@ class Parts:
         self.reconciler.stop(0.3)
         self.engine.stop()
         self.reconciler.stop(1.0)
+        self.expiry.stop(0.5)
         self.routes.stop(0.5)
         self.engine.access.close()
         self.ingress.close()

@@ -11,6 +11,7 @@ import typer
 import roost
 from roost.cli import deployments, models
 from roost.cli.doctor import doctor
+from roost.cli.events import events
 from roost.cli.output import print_error, say
 from roost.cli.status import status
 from roost.cli.up import down, up
@@ -42,6 +43,7 @@ def main(
 
 for _command in (up, down, status, deployments.deploy, deployments.undeploy, deployments.logs, doctor):
     app.command()(_command)
+app.command()(events)
 app.add_typer(models.app, name="models")
 app.add_typer(deployments.app, name="deployments")
 

@@ -25,6 +25,12 @@ def print_json(value: BaseModel | Iterable[BaseModel] | dict[str, Any]) -> None:
     sys.stdout.flush()
 
 
+def print_json_line(value: BaseModel) -> None:
+    """A wire model as one line of JSON, written at once."""
+    sys.stdout.write(json.dumps(_plain(value), ensure_ascii=False) + "\n")
+    sys.stdout.flush()
+
+
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: str) -> None:
     """A table; `empty` is said when there are no rows. In a pipe lines are not cut to a width."""
     console = _stdout()

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from roost.client.call import Call, optional, parse_bytes, parse_model, parse_nothing, parse_text
 from roost.contracts.artifact import ArtifactKind, MissingRequest, MissingResponse
 from roost.contracts.deployment import Deployment, DeploymentList, DeployRequest
+from roost.contracts.event import EventList
 from roost.contracts.info import ServerInfo
 from roost.contracts.model import (
     AbandonRequest,
@@ -155,6 +156,20 @@ def deployment_logs(key: DeploymentKey, *, tail: int) -> Call[str]:
     """The last lines of the replicas' logs."""
     params = _fingerprint(key) | optional({"tail": tail})
     return Call("GET", f"{_deployment(key)}/logs", parse_text, params=params)
+
+
+def list_events(
+    key: DeploymentKey | None, *, limit: int, after_id: int | None = None, wait_s: float | None = None
+) -> Call[EventList]:
+    """What happened, to one deployment or to all; with `after_id` what came next, waited for `wait_s`."""
+    params = {"subject": key, "afterId": after_id, "limit": limit, "waitS": wait_s}
+    return Call(
+        "GET",
+        "/api/events",
+        parse_model(EventList),
+        params=optional(params),
+        timeout_s=None if wait_s is None else wait_s + 15.0,
+    )
 
 
 def _model(key: ModelKey) -> str:

@@ -16,7 +16,8 @@ from roost.records.deployments import (
     mark_stale,
     observe,
 )
-from roost.records.events import Happening, add_event
+from roost.records.events import Happening
+from roost.services.events import write_seen
 from roost.serving.observed import ObservedReplica
 from roost.serving.transition import Pause, State, Step, Wanted
 
@@ -73,7 +74,7 @@ class Desired:
                     continue
                 written += 1
                 for event in item.events:
-                    add_event(session, event, observed_at)
+                    write_seen(session, event, observed_at)
         return written
 
     def mark_stale(self, last_seen: datetime | None) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, Index, Integer, String, Text, delete, select
+from sqlalchemy import BigInteger, Index, Integer, String, Text, delete, func, select, update
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from roost.contracts.event import EventKind
@@ -52,6 +52,11 @@ def add_event(session: Session, happening: Happening, at: datetime) -> None:
     )
 
 
+def repeat_event(session: Session, event_id: int, message: str, data: dict[str, Any]) -> None:
+    """Let an event that was written stand for one more like it."""
+    session.execute(update(EventRow).where(EventRow.id == event_id).values(message=message, data=data))
+
+
 def list_events(
     session: Session, *, subject: str | None = None, after_id: int | None = None, limit: int = 100
 ) -> Sequence[EventRow]:
@@ -64,7 +69,22 @@ def list_events(
     return session.scalars(query.order_by(EventRow.id.desc()).limit(limit)).all()[::-1]
 
 
-def delete_events_before(session: Session, at: datetime) -> int:
-    """Drop what is older than `at`; how many."""
-    result: Any = session.execute(delete(EventRow).where(EventRow.at < at))
+def list_latest(session: Session, subject: str, *, since: datetime, limit: int) -> Sequence[EventRow]:
+    """The last events of one deployment, newest first."""
+    return session.scalars(
+        select(EventRow)
+        .where(EventRow.subject == subject, EventRow.at >= since)
+        .order_by(EventRow.id.desc())
+        .limit(limit)
+    ).all()
+
+
+def delete_events_before(session: Session, at: datetime, *, limit: int) -> int:
+    """Drop up to `limit` events older than `at`, the oldest first; how many.
+
+    The last event of all is kept, however old: SQLite would give its id to the next one.
+    """
+    newest = select(func.max(EventRow.id)).scalar_subquery()
+    old = select(EventRow.id).where(EventRow.at < at, EventRow.id < newest).order_by(EventRow.at).limit(limit)
+    result: Any = session.execute(delete(EventRow).where(EventRow.id.in_(old)))
     return int(result.rowcount)

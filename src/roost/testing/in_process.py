@@ -15,6 +15,7 @@ import roost
 from roost.api.artifacts import artifacts_router
 from roost.api.deployments import deployments_router
 from roost.api.errors import install_error_handlers
+from roost.api.events import events_router
 from roost.api.info import info_router
 from roost.api.models import models_router
 from roost.client import Client
@@ -27,6 +28,7 @@ from roost.services.artifacts import Artifacts
 from roost.services.changes import Changes
 from roost.services.deployments import Deployments
 from roost.services.engine_view import EngineView
+from roost.services.events import Events
 from roost.services.models import Models
 from roost.serving.plan import IngressOptions
 from roost.serving.scale import initial
@@ -212,6 +214,7 @@ class InProcessServer:
         app.include_router(models_router(self.models))
         app.include_router(artifacts_router(Artifacts(self.store)))
         app.include_router(deployments_router(self.deployments, self.changes))
+        app.include_router(events_router(Events(self.db), self.changes))
         return app
 
 
