@@ -15,7 +15,7 @@ from roost.engine.logs import replica_log
 from roost.engine.nodes import list_nodes
 from roost.engine.serve_api import ServeApi
 from roost.errors import EngineUnavailable, InternalError
-from roost.testing.fake_serve import FakeServe
+from roost.testing.fake_serve import NODE_ID, FakeServe, actor_row
 
 APPS = """
 from ray import serve
@@ -212,6 +212,20 @@ def test_the_node_is_listed_with_its_resources(serve: Subject) -> None:
     assert node.alive
     assert node.resources["CPU"] >= 1
     assert node.labels["ray.io/node-id"] == node.node_id
+
+
+def test_what_actors_hold_is_used_of_their_node(serve: Subject) -> None:
+    config = an_app()
+    if serve.fake is not None:
+        serve.fake.actors = [
+            actor_row(NODE_ID, name="SERVE_CONTROLLER_ACTOR"),
+            actor_row(NODE_ID, name=f"SERVE_REPLICA::{config['name']}#App#r1", CPU=0.1),
+            actor_row(NODE_ID, state="DEAD", CPU=1.0),
+        ]
+    serve.put(config)
+    serve.wait_for(config["name"], "RUNNING")
+    # Replicas of the tests before may still be on their way out.
+    wait(lambda: list_nodes(serve.api.dashboard)[0].used, lambda used: used == {"CPU": 0.1}, serve.patience_s)
 
 
 def test_the_log_of_a_replica_is_read_without_colours(serve: Subject) -> None:

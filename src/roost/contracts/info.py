@@ -21,7 +21,7 @@ class NodeInfo(Wire):
 
     Attributes:
         used: What actors hold of the resources now; neither tasks nor placement groups are seen.
-        used_gpu_shares: GPUs of each actor that holds some, in the order in which they began.
+        used_gpu_shares: GPUs of each actor that holds some, largest first.
     """
 
     node_id: str

@@ -7,10 +7,13 @@ from typing import Any
 
 from roost.contracts.info import NodeInfo
 from roost.engine.dashboard import Dashboard
+from roost.engine.usage import NodeUsage, node_usage
 
 
 def list_nodes(dashboard: Dashboard) -> list[NodeInfo]:
-    """All nodes Ray remembers, dead ones too (`alive` is False); ordered by name, then id.
+    """All nodes Ray remembers, dead ones too (`alive` is False), with what actors hold of them.
+
+    Ordered by name, then id.
 
     Raises:
         EngineUnavailable: Ray does not answer, or refuses the token.
@@ -19,11 +22,13 @@ def list_nodes(dashboard: Dashboard) -> list[NodeInfo]:
     rows: Any = answer
     for part in ("data", "result", "result"):
         rows = rows.get(part) if isinstance(rows, Mapping) else None
-    nodes = [_node(row) for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
+    rows = [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
+    usage = node_usage(dashboard) if rows else {}
+    nodes = [_node(row, usage.get(str(row.get("node_id", "")), NodeUsage())) for row in rows]
     return sorted(nodes, key=lambda node: (node.name, node.node_id))
 
 
-def _node(row: Mapping[str, Any]) -> NodeInfo:
+def _node(row: Mapping[str, Any], usage: NodeUsage) -> NodeInfo:
     resources = row.get("resources_total") or {}
     return NodeInfo(
         node_id=str(row.get("node_id", "")),
@@ -32,4 +37,6 @@ def _node(row: Mapping[str, Any]) -> NodeInfo:
         alive=row.get("state") == "ALIVE",
         labels={str(name): str(value) for name, value in (row.get("labels") or {}).items()},
         resources={str(name): float(value) for name, value in resources.items()},
+        used=usage.resources,
+        used_gpu_shares=usage.gpu_shares,
     )

@@ -1,7 +1,8 @@
 """Which of a node's cards have room: Ray keeps each share of a GPU on one card, whole GPUs on empty ones.
 
-Ray does not say which card an actor has. It takes the fullest card that has room; done again in the order in
-which the actors began, that gives its choice, unless actors have left in between.
+Ray does not say which card an actor has. It takes the fullest card that has room, one actor after the other;
+here that is done again, largest first. Where actors came and went, theirs may lie otherwise: a replica that waits
+though it has room by this count is then short of a card.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def has_room(node: NodeInfo, gpus: float, freed: float = 0.0) -> bool:
         return True
     count = int(node.resources.get(GPU, 0.0))
     used = units(node.used.get(GPU, 0.0))
-    shares = [units(share) for share in node.used_gpu_shares]
+    shares = sorted((units(share) for share in node.used_gpu_shares), reverse=True)
     if sum(shares) != used:
         left = max(0, used - given)
         return left == 0 and wanted <= count * UNITS if wanted >= UNITS else left <= count * (UNITS - wanted)

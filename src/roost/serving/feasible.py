@@ -104,7 +104,7 @@ def _what_is_missing(nodes: Sequence[NodeInfo], needs: Mapping[str, Sequence[Nee
         if not need.fits:
             missing.append(f"no node has {need}; largest {number(need.total)} ({label(largest)!r})")
     if missing:
-        return ", ".join(missing)
+        return "; ".join(missing)
     nearest = min(nodes, key=lambda node: _distance(needs[node.node_id]))
     return f"no node has all of it; nearest is {label(nearest)!r} with {lacking(needs[nearest.node_id])}"
 

@@ -29,6 +29,7 @@ class FakeServe:
         broken: By import path, the error that keeps an application from starting.
         logs: By application name, what its replica's log says.
         nodes: Rows of the state API; change them at will.
+        actors: The same of actors; replicas have none of their own accord.
         delay_s: Wait before each answer.
     """
 
@@ -39,6 +40,7 @@ class FakeServe:
         self.broken: dict[str, str] = {}
         self.logs: dict[str, str] = {}
         self.nodes: list[dict[str, Any]] = [node_row(NODE_ID)]
+        self.actors: list[dict[str, Any]] = []
         self.delay_s = 0.0
         self._apps: dict[str, dict[str, Any]] = {}
         self._options: dict[str, Any] = {}
@@ -137,8 +139,9 @@ class FakeServe:
             case "PUT", "/api/serve/applications/":
                 return self._put(body)
             case "GET", "/api/v0/nodes":
-                rows = {"total": len(self.nodes), "result": self.nodes}
-                return FakeAnswer(200, {"result": True, "msg": "", "data": {"result": rows}})
+                return _rows(self.nodes)
+            case "GET", "/api/v0/actors":
+                return _rows(self.actors)
             case "GET", "/api/v0/logs/file":
                 return self._log(query)
         return FakeAnswer(404, "404: Not Found")
@@ -216,6 +219,16 @@ def node_row(
         "resources_total": {"CPU": 2.0, **resources},
         "labels": {"ray.io/node-id": node_id},
     }
+
+
+def actor_row(node_id: str, *, state: str = "ALIVE", name: str = "", **resources: float) -> dict[str, Any]:
+    """A row of the state API's actors that holds `resources`."""
+    return {"state": state, "node_id": node_id, "name": name, "required_resources": resources}
+
+
+def _rows(rows: list[dict[str, Any]]) -> FakeAnswer:
+    found = {"total": len(rows), "result": rows}
+    return FakeAnswer(200, {"result": True, "msg": "", "data": {"result": found}})
 
 
 def _deployment(app: Mapping[str, Any], message: str, *, running: bool) -> dict[str, Any]:
