@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 from roost.contracts.replica import ReplicaSpec
 from roost.errors import RoostError
 from roost.reconcile.desired import Desired, Known, Observation, changed_values
-from roost.reconcile.leadership import Leadership
+from roost.reconcile.leadership import Leadership, LeaseLost, LedEngine
 from roost.reconcile.loop import Loop
 from roost.reconcile.put import Putter, ServeEngine
 from roost.records.database import Database
@@ -78,10 +78,10 @@ class Reconciler:
         is_routed: Callable[[str, str], bool] = lambda _route_prefix, _version: True,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._desired = Desired(db)
-        self._engine = engine
-        self._putter = Putter(engine, ingress)
         self._leadership = Leadership(db, clock, name=LEASE, holder=holder)
+        self._desired = Desired(db, self._leadership.check)
+        self._engine = engine
+        self._putter = Putter(LedEngine(engine, self._leadership), ingress)
         self._sightings = sightings
         self._changes = changes
         self._clock = clock
@@ -95,6 +95,10 @@ class Reconciler:
         """Start the thread."""
         self._loop.start()
 
+    def find_leader(self) -> str | None:
+        """The holder that leads now, of all servers of these records."""
+        return self._leadership.find_leader()
+
     def wake(self) -> None:
         """The records changed: look at once. From any thread."""
         self._loop.wake()
@@ -107,7 +111,22 @@ class Reconciler:
     def cycle(self) -> float:
         """One round: the records, one look at Ray, what follows. Returns the seconds until the next."""
         if not self._leadership.hold():
-            return PERIOD_S
+            return self._follow()
+        try:
+            return self._lead()
+        except LeaseLost:
+            _log.warning("Another server took over in the middle of a round, which ends here")
+            return self._follow()
+
+    def _follow(self) -> float:
+        """Another server leads: what it PUTs is not known here, that Ray answers it is."""
+        self._putter.forget()
+        renewed_at = self._leadership.find_renewal()
+        if renewed_at is not None:
+            self._sightings.saw(renewed_at)
+        return PERIOD_S
+
+    def _lead(self) -> float:
         known = self._desired.load()
         try:
             details = self._engine.get()
@@ -115,8 +134,7 @@ class Reconciler:
             return self._out_of_reach(known, error)
         now = self._clock.now()
         self._sightings.saw(now)
-        if not self._leadership.hold():  # the look may have taken longer than the lease
-            return PERIOD_S
+        self._leadership.require()  # the look may have taken longer than the lease
         pairs = [(item.wanted, item.state) for item in known if item.wanted and item.state]
         planned = plan(pairs, parse_serve(details), now, self._putter.echoes.find_config)
         try:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime
 from typing import Any, cast
+
+from sqlalchemy.orm import Session
 
 from roost.contracts.deployment import DeploymentPhase, Rollout
 from roost.records.database import Database
@@ -47,10 +49,15 @@ class Observation:
 
 
 class Desired:
-    """Reads the records of all deployments that concern Ray. Rows that did not change are not read again."""
+    """Reads the records of all deployments that concern Ray. Rows that did not change are not read again.
 
-    def __init__(self, db: Database) -> None:
+    Args:
+        may_write: Asked first in every transaction that writes; what it raises undoes that.
+    """
+
+    def __init__(self, db: Database, may_write: Callable[[Session], None]) -> None:
         self._db = db
+        self._may_write = may_write
         self._known: dict[str, Known] = {}
 
     def load(self) -> list[Known]:
@@ -68,6 +75,7 @@ class Desired:
         """Write what was seen, each record only while it is at the same generation; how many were written."""
         written = 0
         with self._db.write() as session:
+            self._may_write(session)
             for item in observations:
                 values = {**item.values, "observed_at": observed_at, "stale": False}
                 if not observe(session, item.key, item.generation, values):
@@ -80,6 +88,7 @@ class Desired:
     def mark_stale(self, last_seen: datetime | None) -> int:
         """Mark all observations as older than Ray has been out of reach; how many were not yet."""
         with self._db.write() as session:
+            self._may_write(session)
             return mark_stale(session, last_seen)
 
     def _is_known(self, key: str, version: int) -> bool:

@@ -44,6 +44,11 @@ class Putter:
         }
         return {name: self._refused[name][1] for name in planned.changed if name in self._refused}
 
+    def forget(self) -> None:
+        """Another server PUTs now: what was given before and what was refused says nothing any more."""
+        self.echoes = Echoes()
+        self._refused = {}
+
     def put(self, planned: Plan, generations: Mapping[str, int]) -> dict[str, str]:
         """PUT the plan when Ray holds anything else; the reasons of what is newly refused, by name.
 

@@ -38,6 +38,18 @@ def find_holder(session: Session, name: str, *, now: datetime) -> str | None:
     return row.holder if row is not None and row.expires_at > now else None
 
 
+def find_expiry(session: Session, name: str) -> datetime | None:
+    """When the lease runs out, or ran out; None when nobody holds it."""
+    row = session.get(LeaseRow, name)
+    return row.expires_at if row is not None else None
+
+
+def renewed_by(session: Session, name: str, holder: str) -> bool:
+    """Whether `holder` was the last to take or renew the lease; also when it has run out since."""
+    row = session.get(LeaseRow, name)
+    return row is not None and row.holder == holder
+
+
 def release_lease(session: Session, name: str, holder: str) -> None:
     """Give the lease back, when it is still `holder`'s, so that another may take it at once."""
     row = session.get(LeaseRow, name)

@@ -121,6 +121,6 @@ class Echoes:
     def find_config(self, name: str, config: dict[str, Any] | None) -> dict[str, Any] | None:
         """The application as it was given when `config` is Ray's answer to it, else `config`."""
         given = self._given.get(name)
-        if config is None or given is None or config == given:
+        if config is None or given is None:
             return config
         return given if self._echoed.setdefault(name, config) == config else config
