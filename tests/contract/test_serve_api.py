@@ -218,14 +218,17 @@ def test_what_actors_hold_is_used_of_their_node(serve: Subject) -> None:
     config = an_app()
     if serve.fake is not None:
         serve.fake.actors = [
-            actor_row(NODE_ID, name="SERVE_CONTROLLER_ACTOR"),
+            actor_row(NODE_ID, name="SERVE_CONTROLLER_ACTOR", **{"node:__internal_head__": 0.001}),
             actor_row(NODE_ID, name=f"SERVE_REPLICA::{config['name']}#App#r1", CPU=0.1),
             actor_row(NODE_ID, state="DEAD", CPU=1.0),
         ]
     serve.put(config)
     serve.wait_for(config["name"], "RUNNING")
-    # Replicas of the tests before may still be on their way out.
-    wait(lambda: list_nodes(serve.api.dashboard)[0].used, lambda used: used == {"CPU": 0.1}, serve.patience_s)
+    wait(  # replicas of the tests before may still be on their way out
+        lambda: list_nodes(serve.api.dashboard)[0].used,
+        lambda used: used == {"node:__internal_head__": 0.001, "CPU": 0.1},
+        serve.patience_s,
+    )
 
 
 def test_the_log_of_a_replica_is_read_without_colours(serve: Subject) -> None:

@@ -1,8 +1,8 @@
 """Which of a node's cards have room: Ray keeps each share of a GPU on one card, whole GPUs on empty ones.
 
 Ray does not say which card an actor has. It takes the fullest card that has room, one actor after the other;
-here that is done again, largest first. Where actors came and went, theirs may lie otherwise: a replica that waits
-though it has room by this count is then short of a card.
+here that is done again, largest first. Where actors came and went, theirs may lie otherwise: a replica that
+waits though it has room by this count is then short of a card.
 """
 
 from __future__ import annotations
