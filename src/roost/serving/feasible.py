@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from roost.contracts.info import NodeInfo
 from roost.contracts.requirements import ModelRequirements
 from roost.errors import Infeasible
-from roost.serving.tiers import VRAM, card_mib, vram_mib, vram_mib_per_card
-
-_GIB: Final = 1024**3
+from roost.serving.tiers import GIB, VRAM, card_mib, vram_mib, vram_mib_per_card
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +69,7 @@ def node_needs(requirements: ModelRequirements, replica_cpus: float, node: NodeI
     if requirements.num_gpus > 0:
         needs.append(Need("GPUs", requirements.num_gpus, total.get("GPU", 0.0), "GPU"))
     if requirements.ram_gb > 0:
-        needs.append(Need("GiB of memory", requirements.ram_gb, total.get("memory", 0.0) / _GIB))
+        needs.append(Need("GiB of memory", requirements.ram_gb, total.get("memory", 0.0) / GIB))
     if requirements.vram_gb > 0:
         cards = "one card" if requirements.num_gpus < 2 else f"each of {requirements.num_gpus:g} cards"
         per_card, in_all = vram_mib_per_card(requirements), vram_mib(requirements)

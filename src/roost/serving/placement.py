@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any
 
 from roost.contracts.info import NodeInfo
 from roost.contracts.requirements import ModelRequirements
 from roost.serving.feasible import could_hold
 from roost.serving.room import could_fit, fits_now, resources_of
-from roost.serving.tiers import VRAM, gpu_share, selectors, sizes, vram_mib
+from roost.serving.tiers import GIB, VRAM, gpu_share, selectors, sizes, vram_mib
 
-__all__ = ["GIB", "actor_options", "could_fit", "fits_now", "resources_of"]
-
-GIB: Final = 1024**3
+__all__ = ["actor_options", "could_fit", "fits_now", "resources_of"]
 
 
 def actor_options(

@@ -16,6 +16,7 @@ from roost.contracts.info import NodeInfo
 from roost.contracts.requirements import ModelRequirements
 from roost.serving.cards import UNITS
 
+GIB: Final = 1024**3
 VRAM: Final = "vram_mib"
 """Node label with the MiB of one card, and custom resource with the MiB of all of the node's cards."""
 
