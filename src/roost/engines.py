@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
-from typing import Protocol
-from urllib.parse import urlsplit
+from typing import Final, Protocol
+from urllib.parse import SplitResult, urlsplit
 
+from roost.bundle.runtime_zip import pack_runtime
 from roost.contracts.info import EngineInfo
 from roost.engine.embedded.cluster import EmbeddedCluster
 from roost.engine.embedded.exposure import open_ports
 from roost.engine.serve_api import ServeApi
+from roost.engine.serve_check import find_serve_trouble
 from roost.engine.token import find_token
-from roost.errors import BadRequest
+from roost.engine.worker_runtime import runtime_uri, store_runtime
+from roost.errors import BadRequest, RoostError
+from roost.hosts import is_loopback
 from roost.reconcile.engine import EngineKeeper
 from roost.reconcile.gate import GatedEngine
+from roost.reconcile.loop import Loop
+from roost.serving.plan import IngressOptions
 from roost.settings import Settings
+from roost.storage.store import ObjectStore
+
+_log = logging.getLogger("roost.engine")
+
+_STORE_RETRY_S: Final = 5.0
+_STORE_CHECK_S: Final = 3600.0
+_SERVE_PORT: Final = 8000
 
 
 class Engine(Protocol):
@@ -23,10 +37,14 @@ class Engine(Protocol):
     Attributes:
         access: The way to Ray.
         serve_url: Where deployments answer, without a trailing slash.
+        ingress: Where Serve is to listen when the first PUT starts it.
+        runtime_zip: What workers download to run this version; None where they have it from the server.
     """
 
     access: GatedEngine
     serve_url: str
+    ingress: IngressOptions
+    runtime_zip: str | None
 
     def start(self) -> None:
         """Begin; returns at once."""
@@ -42,6 +60,10 @@ class Engine(Protocol):
 
     def info(self) -> EngineInfo:
         """How it stands, without asking Ray."""
+        ...
+
+    def find_fault(self) -> str:
+        """What is wrong although Ray answers, asked now; empty when nothing is."""
         ...
 
     def exposed(self) -> list[str]:
@@ -62,6 +84,8 @@ class EmbeddedEngine:
         self._cluster.reserve()
         self._keeper = EngineKeeper(self._cluster, on_ready)
         self.serve_url = self._cluster.serve_url
+        self.ingress = IngressOptions()  # Serve is started with the cluster
+        self.runtime_zip: str | None = None
         self.access = GatedEngine(ServeApi(self._cluster.dashboard_url, self._cluster.token), self.trouble)
 
     def start(self) -> None:
@@ -88,6 +112,10 @@ class EmbeddedEngine:
             log_dir=str(log_dir) if log_dir is not None else None,
         )
 
+    def find_fault(self) -> str:
+        """Its Serve listens where it was told to."""
+        return ""
+
     def exposed(self) -> list[str]:
         """Listeners of the cluster beyond loopback."""
         if self._keeper.state != "ready":
@@ -96,27 +124,35 @@ class EmbeddedEngine:
 
 
 class ExistingEngine:
-    """A cluster that somebody else runs; it is never stopped."""
+    """A cluster that somebody else runs; it is never stopped.
 
-    def __init__(self, settings: Settings, on_ready: Callable[[], None]) -> None:
-        url = settings.ray_dashboard_url or ""
-        parts = urlsplit(url)
-        if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise BadRequest(
-                f"Ray dashboard URL {url!r} is not valid.",
-                hint="Write it as http://host:8265 (--ray-dashboard).",
-            )
+    Its workers get the replica runtime from the storage, where it is stored in the background: a storage
+    that is away does not keep the server from starting.
+    """
+
+    def __init__(self, settings: Settings, store: ObjectStore, on_ready: Callable[[], None]) -> None:
+        dashboard = _checked_url("Ray dashboard", settings.ray_dashboard_url or "", "--ray-dashboard")
+        url = settings.serve_url or f"http://{_netloc(dashboard)}:{_SERVE_PORT}"
+        serve = _checked_url("Serve", url, "--serve-url")
         token = settings.ray_token.get_secret_value() if settings.ray_token else None
-        self.serve_url = (settings.serve_url or f"http://{parts.hostname}:8000").rstrip("/")
-        self.access = GatedEngine(ServeApi(url, find_token(token)), self.trouble)
+        self.serve_url = url.rstrip("/")
+        self.ingress = _ingress_for(serve)
+        self._store = store
+        self._runtime = pack_runtime()
+        self.runtime_zip: str | None = runtime_uri(store.url, self._runtime)
+        self.access = GatedEngine(ServeApi(dashboard.geturl(), find_token(token)), self.trouble)
         self._on_ready = on_ready
+        self._store_trouble = ""
+        self._shipping = Loop(self._ship, name="roost-runtime")
 
     def start(self) -> None:
-        """Nothing is to be started."""
+        """Nothing but the runtime's storing is to be started."""
+        self._shipping.start()
         self._on_ready()
 
     def stop(self) -> None:
         """It goes on, with all its deployments."""
+        self._shipping.stop(0.5)
 
     def trouble(self) -> str:
         """It may always be asked."""
@@ -128,15 +164,63 @@ class ExistingEngine:
             state="ready", embedded=False, dashboard_url=self.access.dashboard_url, serve_url=self.serve_url
         )
 
+    def find_fault(self) -> str:
+        """Whether the runtime is stored, Ray has Serve, and that listens at `serve_url`."""
+        if self._store_trouble:
+            return self._store_trouble
+        try:
+            return find_serve_trouble(self.access.get(), self.serve_url)
+        except RoostError as error:
+            return str(error)
+
     def exposed(self) -> list[str]:
         """Its listeners are its owner's."""
         return []
 
+    def _ship(self) -> float:
+        try:
+            stored = store_runtime(self._store, self._runtime)
+        except RoostError as error:
+            self._store_trouble = f"The replica runtime could not be stored; it is tried again: {error}"
+            _log.warning("%s", self._store_trouble)
+            return _STORE_RETRY_S
+        self._store_trouble = ""
+        if stored:
+            _log.info("The replica runtime for the workers is stored: %s", self.runtime_zip)
+        return _STORE_CHECK_S
 
-def open_engine(settings: Settings, on_ready: Callable[[], None]) -> Engine:
+
+def open_engine(settings: Settings, store: ObjectStore, on_ready: Callable[[], None]) -> Engine:
     """The engine the settings ask for; `on_ready` is called each time an embedded Ray is up."""
     return (
-        ExistingEngine(settings, on_ready)
+        ExistingEngine(settings, store, on_ready)
         if settings.ray_dashboard_url
         else EmbeddedEngine(settings, on_ready)
     )
+
+
+def _checked_url(what: str, url: str, flag: str) -> SplitResult:
+    hint = f"Write it as http://host:port ({flag})."
+    try:
+        parts = urlsplit(url)
+        is_valid = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError as error:
+        raise BadRequest(f"{what} URL {url!r} is not valid: {error}.", hint=hint) from error
+    if not is_valid:
+        raise BadRequest(f"{what} URL {url!r} is not valid.", hint=hint)
+    return parts
+
+
+def _netloc(parts: SplitResult) -> str:
+    host = parts.hostname or ""
+    return f"[{host}]" if ":" in host else host
+
+
+def _ingress_for(serve: SplitResult) -> IngressOptions:
+    """Where a Serve that does not run yet is made to listen, so that `serve_url` leads to it.
+
+    Behind a load balancer (https, or no port) the port is not known: Ray's default then.
+    """
+    port = serve.port if serve.scheme == "http" and serve.port else _SERVE_PORT
+    host = "127.0.0.1" if is_loopback(serve.hostname) else "0.0.0.0"  # noqa: S104  # its callers are elsewhere
+    return IngressOptions(http_options={"host": host, "port": port})

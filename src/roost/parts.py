@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import socket
 from importlib.metadata import PackageNotFoundError, version
 
@@ -30,7 +31,6 @@ from roost.services.engine_view import EngineView
 from roost.services.events import Events
 from roost.services.models import Models
 from roost.services.routes import RouteTable
-from roost.serving.plan import IngressOptions
 from roost.serving.settings import ServeSettings
 from roost.settings import Settings
 from roost.storage.artifacts import StoredArtifacts
@@ -42,11 +42,12 @@ class Parts:
 
     def __init__(self, settings: Settings) -> None:
         clock = SystemClock()
-        holder = f"{socket.gethostname()}:{os.getpid()}"
+        # Servers of one host, also in containers, may have the same pid.
+        self.name = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self.settings = settings
-        self.engine: Engine = open_engine(settings, self._engine_ready)
-        self.db = Database(settings.resolved_database_url)
         self.store = ObjectStore.open(settings.resolved_storage_url)
+        self.engine: Engine = open_engine(settings, self.store, self._engine_ready)
+        self.db = Database(settings.resolved_database_url)
         self.artifacts = StoredArtifacts(self.store)
         self.changes = Changes()
         self.view = EngineView(self.engine.access.list_nodes, self.engine.access.replica_log)
@@ -58,21 +59,21 @@ class Parts:
             self.view,
             self.changes,
             clock,
-            holder=holder,
-            ingress=IngressOptions(),
+            holder=self.name,
+            ingress=self.engine.ingress,
             is_routed=self.ingress.routes,
         )
         self.deployments = Deployments(
             self.db,
             self.models,
             self.view,
-            serve_settings(settings, self.engine.serve_url),
+            serve_settings(settings, self.engine.serve_url, self.engine.runtime_zip),
             self.changes,
             clock,
             wake=self.reconciler.wake,
         )
         self.events = Events(self.db)
-        self.expiry = Expiry(self.db, clock, holder=holder)
+        self.expiry = Expiry(self.db, clock, holder=self.name)
         self.routes = RouteTable(self.db, self.changes, serve_url=self.engine.serve_url)
         self.declared = DeclaredModels(self.models, self.artifacts, self.deployments, self.changes)
         self.pool = UpstreamPool()
@@ -110,6 +111,8 @@ class Parts:
         nodes = self.view.find_nodes() if engine.state == "ready" else None
         if engine.state == "ready" and nodes is None:
             engine = engine.model_copy(update={"state": "unreachable", "message": self.view.trouble})
+        elif engine.state == "ready":
+            engine = engine.model_copy(update={"message": self.engine.find_fault()})
         engine = engine.model_copy(
             update={"nodes": list(nodes or ()), "exposed": self.engine.exposed() if exposed else []}
         )
@@ -123,6 +126,8 @@ class Parts:
             models=self.models.count(),
             deployments=len(self.routes.snapshot()),
             pid=os.getpid(),
+            name=self.name,
+            leader=self.reconciler.find_leader(),
         )
 
     def startup(self) -> Startup:
@@ -146,8 +151,8 @@ class Parts:
         self.changes.notify()
 
 
-def serve_settings(settings: Settings, serve_url: str) -> ServeSettings:
-    """How replicas are started."""
+def serve_settings(settings: Settings, serve_url: str, runtime_zip: str | None = None) -> ServeSettings:
+    """How replicas are started; `runtime_zip` is what workers of an existing cluster run."""
     embedded = settings.ray_dashboard_url is None
     return ServeSettings(
         serve_url=serve_url,
@@ -157,6 +162,7 @@ def serve_settings(settings: Settings, serve_url: str) -> ServeSettings:
         limits=ReplicaLimits(max_body_bytes=settings.max_body_bytes),
         # Workers of an embedded cluster run in the server's own environment.
         installed_version=_installed_version if embedded else lambda _name: None,
+        runtime_zip=runtime_zip,
     )
 
 

@@ -12,10 +12,11 @@ from typing import Literal
 import typer
 
 import roost
+from roost.bundle.worker import PROVIDES_VARIABLE
 from roost.cli.output import JsonFlag, print_json, print_table
 from roost.client import control_calls
 from roost.client.environment import server_url
-from roost.contracts.info import ServerInfo
+from roost.contracts.info import EngineInfo, ServerInfo
 from roost.errors import RoostError
 from roost.sdk.connection import current_client
 from roost.sdk.deployments import list_deployed_models
@@ -115,10 +116,26 @@ def _engine(info: ServerInfo) -> Iterator[Finding]:
         return
     alive = [node for node in engine.nodes if node.alive]
     yield Finding("ray", "ok", f"{len(alive)} node(s), dashboard {engine.dashboard_url}")
+    if not engine.embedded:
+        yield from _existing(engine)
     for listener in engine.exposed:
         yield Finding(
             "exposed port", "warning", listener, "Close it in the firewall; Ray cannot bind it to loopback."
         )
+
+
+def _existing(engine: EngineInfo) -> Iterator[Finding]:
+    if engine.message:
+        yield Finding("serve", "failed", engine.message, "The guide existing-cluster.md has each setting.")
+    else:
+        yield Finding("serve", "ok", engine.serve_url)
+    provided = os.environ.get(PROVIDES_VARIABLE, "")
+    more = f", and {provided} ({PROVIDES_VARIABLE})" if provided else ""
+    yield Finding(
+        "workers",
+        "ok",
+        f"the image must hold what roost[server] needs, torch if models do{more}; Ray installs the rest",
+    )
 
 
 def _deployments() -> Iterator[Finding]:

@@ -45,6 +45,7 @@ def print_server(info: ServerInfo) -> None:
     print_fields(
         {
             "server": f"{info.url} (version {info.version}, pid {info.pid})",
+            "leader": "this server" if info.leader == info.name else info.leader or "none at the moment",
             "home": info.home,
             "records": info.database,
             "storage": info.storage.url,

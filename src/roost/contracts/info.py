@@ -54,7 +54,12 @@ class EngineInfo(Wire):
 
 
 class ServerInfo(Wire):
-    """Version, parts and counts of one server."""
+    """Version, parts and counts of one server.
+
+    Attributes:
+        name: Of this server, among those of one database.
+        leader: The server that writes to Ray; None between two.
+    """
 
     version: str
     url: str
@@ -65,3 +70,5 @@ class ServerInfo(Wire):
     models: int = 0
     deployments: int = 0
     pid: int = 0
+    name: str = ""
+    leader: str | None = None

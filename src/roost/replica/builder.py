@@ -1,17 +1,16 @@
-"""What Ray Serve imports: `build` makes the Serve application of a replica spec."""
+"""What Ray Serve imports: `build` makes the Serve application of a replica spec.
+
+Importing this module needs nothing but Ray, so that a node whose image lacks something else can say so.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from importlib import import_module
 from typing import Any
 
 from ray import serve
 
-from roost.asgi.types import ASGIApp
-from roost.contracts.replica import ReplicaSpec
-from roost.replica import runtime
-from roost.replica.id_echo import WithoutEchoedId
-from roost.replica.log import log_with_ray
+from roost.replica.installed import require_installed
 
 DEPLOYMENT_NAME = "App"
 
@@ -20,8 +19,12 @@ def build(args: dict[str, Any]) -> Any:
     """The Serve application of the `ReplicaSpec` in `args` (its JSON form).
 
     It runs where Serve builds applications and imports nothing of the servable.
+
+    Raises:
+        ModelDeployFailed: when this node lacks what a replica imports.
     """
-    spec = ReplicaSpec.model_validate(args)
+    require_installed()
+    spec = import_module("roost.contracts.replica").ReplicaSpec.model_validate(args)
     return serve.deployment(name=DEPLOYMENT_NAME)(serve.ingress()(Replica)).bind(spec.to_json().decode())
 
 
@@ -34,16 +37,12 @@ class Replica:
     """
 
     def __init__(self, spec_json: str) -> None:
-        self._spec = ReplicaSpec.model_validate_json(spec_json)
-        self._check: Callable[[], Awaitable[None]] | None = None
+        require_installed()
+        self._hosted = import_module("roost.replica.hosted").HostedReplica(spec_json)
 
-    async def __serve_build_asgi_app__(self) -> ASGIApp:
-        log_with_ray()
-        replica = await runtime.start(self._spec)
-        self._check = replica.check_health
-        return WithoutEchoedId(replica.app)
+    async def __serve_build_asgi_app__(self) -> Any:
+        return await self._hosted.start()
 
     async def check_health(self) -> None:
         """Called by Ray every few seconds; raising means that this replica is to be replaced."""
-        if self._check is not None:
-            await self._check()
+        await self._hosted.check_health()

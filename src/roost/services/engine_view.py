@@ -35,6 +35,7 @@ class EngineView:
         self._lock = threading.Lock()
         self._last_seen: datetime | None = None
         self._trouble = ""
+        self._node_trouble = ""
         self._nodes: Sequence[NodeInfo] | None = None
         self._nodes_at = 0.0
 
@@ -59,7 +60,7 @@ class EngineView:
     def trouble(self) -> str:
         """Why Ray is out of reach; empty when it answered the last time."""
         with self._lock:
-            return self._trouble
+            return self._trouble or self._node_trouble
 
     def find_nodes(self) -> Sequence[NodeInfo] | None:
         """The nodes, at most `NODES_FRESH_S` old; None while Ray does not answer.
@@ -74,10 +75,12 @@ class EngineView:
                 return self._nodes
         try:
             nodes = self._list_nodes()
-        except EngineUnavailable:
+        except EngineUnavailable as error:
+            with self._lock:
+                self._node_trouble = str(error)
             return None
         with self._lock:
-            self._nodes, self._nodes_at = nodes, now
+            self._nodes, self._nodes_at, self._node_trouble = nodes, now, ""
         return nodes
 
     def last_nodes(self) -> Sequence[NodeInfo]:

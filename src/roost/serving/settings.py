@@ -24,6 +24,7 @@ class ServeSettings:
         timeout_s: Longest time of a request to a serve-app; an inference model takes its capability's.
         installed_version: Version of a distribution in the workers' environment, or None when it
             is absent there. The default knows of none, so that every pin is installed by Ray.
+        runtime_zip: URI of the replica runtime that workers run; None where they have this server's own.
     """
 
     serve_url: str
@@ -38,3 +39,4 @@ class ServeSettings:
     timeout_s: float = 60.0
     limits: ReplicaLimits = field(default_factory=ReplicaLimits)
     installed_version: Callable[[str], str | None] = field(default=lambda _name: None)
+    runtime_zip: str | None = None

@@ -37,9 +37,12 @@ def application(
         "import_path": IMPORT_PATH,
         "args": spec.model_dump(mode="json", by_alias=True),
     }
-    pins = missing_pins(spec.servable.pins, settings.installed_version)
-    if pins:
-        app["runtime_env"] = {"uv": pins}
+    runtime_env = {
+        "py_modules": [settings.runtime_zip] if settings.runtime_zip else [],
+        "uv": missing_pins(spec.servable.pins, settings.installed_version),
+    }
+    if any(runtime_env.values()):
+        app["runtime_env"] = {name: entries for name, entries in runtime_env.items() if entries}
     # A line for each request would cost more than the request; errors are logged by the replica itself.
     app["logging_config"] = {"enable_access_log": False}
     app["deployments"] = [
