@@ -86,6 +86,14 @@ class InstantRay:
         self._check()
         return [NODE]
 
+    def show(self, name: str, status: str) -> None:
+        """Give an application another status of Ray's."""
+        self._apps[name]["status"] = status
+
+    def wake(self, name: str) -> None:
+        """A request came for an application without replicas: one starts."""
+        self._apps[name]["deployments"]["App"]["target_num_replicas"] = 1
+
     def _shown(self, app: dict[str, Any]) -> dict[str, Any]:
         name = app["name"]
         error = self.broken.get(name, "")
