@@ -62,6 +62,7 @@ class Parts:
             holder=self.name,
             ingress=self.engine.ingress,
             is_routed=self.ingress.routes,
+            ingress_name=f"Serve at {self.engine.serve_url}",
         )
         self.deployments = Deployments(
             self.db,

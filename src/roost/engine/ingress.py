@@ -32,11 +32,6 @@ class Ingress:
             base_url=serve_url, timeout=_TIMEOUT_S, trust_env=not is_loopback(urlsplit(serve_url).hostname)
         )
 
-    @property
-    def not_routed(self) -> str:
-        """What is said of a deployment that `routes` is false for."""
-        return f"It runs; {self._client.base_url} does not route all requests to it yet."
-
     def routes(self, route_prefix: str, version: str) -> bool:
         """Whether replicas of this version, and none of another, answer at `route_prefix`."""
         return all(self._ask(route_prefix).get(READY_HEADER) == version for _ in range(_ANSWERS))

@@ -38,8 +38,6 @@ LONGEST_IN_FLIGHT_S: Final = 120.0
 LONGEST_PAUSE_S: Final = 5.0
 """Between two tries to reach Ray."""
 
-_NOT_ROUTED: Final = "It runs; the ingress does not route all requests to it yet."
-
 _RESTING: Final = frozenset({"running", "failed", "not_deployed", "paused", "unhealthy"})
 
 
@@ -63,6 +61,7 @@ class Reconciler:
         ingress: Where Serve listens when the first PUT starts it.
         is_routed: Whether the ingress routes a route prefix to a version of the replicas, and to no
             other; Ray may say RUNNING before it does.
+        ingress_name: What the ingress is called in messages.
     """
 
     def __init__(
@@ -76,6 +75,7 @@ class Reconciler:
         holder: str,
         ingress: IngressOptions,
         is_routed: Callable[[str, str], bool] = lambda _route_prefix, _version: True,
+        ingress_name: str = "the ingress",
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._leadership = Leadership(db, clock, name=LEASE, holder=holder)
@@ -86,6 +86,7 @@ class Reconciler:
         self._changes = changes
         self._clock = clock
         self._is_routed = is_routed
+        self._not_routed = f"It runs; {ingress_name} does not route all requests to it yet."
         self._monotonic = monotonic
         self._moved_at = monotonic()
         self._misses = 0
@@ -202,7 +203,7 @@ class Reconciler:
             if state is None or item.wanted is None or state.phase != "running":
                 continue
             if before[item.key].phase != "running" and not self._is_routed(*_route(item.wanted)):
-                result[item.key] = replace(state, phase="deploying", message=_NOT_ROUTED)
+                result[item.key] = replace(state, phase="deploying", message=self._not_routed)
         return result
 
     def _out_of_reach(self, known: list[Known], error: RoostError) -> float:
