@@ -44,14 +44,11 @@ def is_settled_on(row: DeploymentRow, target: Target) -> bool:
     )
 
 
-def claim_name(session: Session, name: str, key: str, *, take: bool) -> DeploymentRow | None:
-    """Make sure that `key` may have `name`; with `take`, its holder goes on under its full key.
-
-    Returns:
-        The deployment that had the name and has it no more.
+def find_loser(session: Session, name: str, key: str, *, take: bool) -> DeploymentRow | None:
+    """The other deployment that would lose `name` to `key`; None where nobody has it.
 
     Raises:
-        NameTaken: naming the holder.
+        NameTaken: naming the holder, without `take`.
     """
     holder = find_by_live_name(session, name)
     if holder is None or holder.key == key:
@@ -61,6 +58,21 @@ def claim_name(session: Session, name: str, key: str, *, take: bool) -> Deployme
             f"the name {name!r} belongs to the deployment {holder.key!r}.",
             hint="Give another name=..., or move the name here with take_name=True (--take-name).",
         )
+    return holder
+
+
+def claim_name(session: Session, name: str, key: str, *, take: bool) -> DeploymentRow | None:
+    """Make sure that `key` may have `name`; with `take`, its holder goes on under its full key.
+
+    Returns:
+        The deployment that had the name and has it no more.
+
+    Raises:
+        NameTaken: as `find_loser`.
+    """
+    holder = find_loser(session, name, key, take=take)
+    if holder is None:
+        return None
     holder.name = holder.live_name = holder.key
     holder.version += 1
     session.flush()  # the name must be free before it is written to another row

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
 from datetime import datetime
 from typing import Final, cast
 
@@ -15,30 +14,18 @@ from roost.contracts.deployment import (
     ReplicaPlacement,
 )
 from roost.errors import ModelNotDeployed
-from roost.keys import DeploymentKey, ModelKey, check_config, deployment_key
+from roost.keys import DeploymentKey, ModelKey
 from roost.records.database import Database
 from roost.records.deployments import DeploymentRow, find_deployment, list_active, list_deployments
 from roost.records.events import Happening, add_event
 from roost.services.changes import Changes
 from roost.services.clock import Clock
-from roost.services.deployment_rows import (
-    begin,
-    claim_name,
-    end,
-    is_settled_on,
-    new_row,
-    running_replicas,
-    update,
-    wish_of,
-)
-from roost.services.deployment_target import Target, Wish, target_of
+from roost.services.deployment_rows import begin, claim_name, end, is_settled_on, new_row, update, wish_of
+from roost.services.deployment_target import Target
 from roost.services.engine_view import EngineView
 from roost.services.models import Models
-from roost.serving.feasible import check_feasible
-from roost.serving.names import check_name
-from roost.serving.placement import actor_options
+from roost.services.targets import Targets
 from roost.serving.settings import ServeSettings
-from roost.serving.spec import replica_options, restarts_replicas
 
 MAX_LOG_LINES: Final = 10_000
 
@@ -63,7 +50,7 @@ class Deployments:
         wake: Callable[[], None],
     ) -> None:
         self._db = db
-        self._models = models
+        self._targets = Targets(db, models, engine, settings)
         self._engine = engine
         self._settings = settings
         self._changes = changes
@@ -79,15 +66,10 @@ class Deployments:
             NameTaken: when another live deployment has the name and `take_name` is not set.
             Infeasible: when no node could ever hold one replica.
         """
-        config = check_config(request.config)
-        key = deployment_key(model.family, model.suffix, model.run_name, config)
-        if request.name is not None:
-            check_name(request.name, key)
-        row = self._find_row(key)
-        target = self._target(key, row, config, Wish.of(request))
-        if row is not None and is_settled_on(row, target) and request.name in (None, row.name):
-            return self._view(row)
-        return self._write(self._placed(row, target), request)
+        asked = self._targets.asked(model, request)
+        if asked.row is not None and asked.settled:
+            return self._view(asked.row)
+        return self._write(self._targets.placed(asked), request)
 
     def redeploy(self, key: DeploymentKey) -> Deployment:
         """The same config, replicas and name with the model as it is now.
@@ -159,30 +141,6 @@ class Deployments:
         """
         self.get(key)
         return self._engine.replica_log(key.app_name, min(tail, MAX_LOG_LINES))
-
-    def _target(
-        self, key: DeploymentKey, row: DeploymentRow | None, config: dict[str, str], wish: Wish
-    ) -> Target:
-        ready = self._models.get_ready(key.model)
-        requirements, cpus = ready.saved.requirements, self._settings.replica_cpus
-        options = actor_options(requirements, cpus)
-        if row is not None and row.present and row.requirements == asdict(requirements):
-            placed = replica_options(row.application)
-            options = placed if placed.get("num_cpus") == options.get("num_cpus") else options
-        return target_of(key, ready, config=config, wish=wish, actor_options=options, settings=self._settings)
-
-    def _placed(self, row: DeploymentRow | None, target: Target) -> Target:
-        """Asks Ray for its nodes only when there is something to place; that waits while Ray is away."""
-        if row is not None and row.present:
-            target = target.starting_with(running_replicas(row))
-            if not restarts_replicas(row.application, target.application):
-                return target
-        nodes = self._engine.find_nodes()
-        if nodes is None:
-            return target
-        cpus = self._settings.replica_cpus
-        check_feasible(target.requirements, cpus, nodes)
-        return target.placed(actor_options(target.requirements, cpus, nodes))
 
     def _write(self, target: Target, request: DeployRequest) -> Deployment:
         now = self._clock.now()
