@@ -21,6 +21,7 @@ from roost.gateway.pool import UpstreamPool
 from roost.gateway.probes import ClusterCounts, Startup
 from roost.reconcile.deployments import Reconciler
 from roost.reconcile.expiry import Expiry
+from roost.reconcile.scheduling import Scheduling
 from roost.records.database import Database
 from roost.records.upgrade import upgrade
 from roost.services.changes import Changes
@@ -61,6 +62,7 @@ class Parts:
             clock,
             holder=self.name,
             ingress=self.engine.ingress,
+            scheduling=Scheduling(self.engine.access, self.ingress.usage),
             is_routed=self.ingress.routes,
             ingress_name=f"Serve at {self.engine.serve_url}",
         )

@@ -15,6 +15,7 @@ from roost.reconcile.desired import Desired, Known, Observation, changed_values
 from roost.reconcile.leadership import Leadership, LeaseLost, LedEngine
 from roost.reconcile.loop import Loop
 from roost.reconcile.put import Putter, ServeEngine
+from roost.reconcile.scheduling import Scheduling
 from roost.records.database import Database
 from roost.records.events import Happening
 from roost.services.changes import Changes
@@ -59,6 +60,7 @@ class Reconciler:
     Args:
         holder: Names this server among the servers of one database.
         ingress: Where Serve listens when the first PUT starts it.
+        scheduling: Makes room and pauses what is idle; None does neither.
         is_routed: Whether the ingress routes a route prefix to a version of the replicas, and to no
             other; Ray may say RUNNING before it does.
         ingress_name: What the ingress is called in messages.
@@ -74,6 +76,7 @@ class Reconciler:
         *,
         holder: str,
         ingress: IngressOptions,
+        scheduling: Scheduling | None = None,
         is_routed: Callable[[str, str], bool] = lambda _route_prefix, _version: True,
         ingress_name: str = "the ingress",
         monotonic: Callable[[], float] = time.monotonic,
@@ -85,11 +88,13 @@ class Reconciler:
         self._sightings = sightings
         self._changes = changes
         self._clock = clock
+        self._scheduling = scheduling
         self._is_routed = is_routed
         self._not_routed = f"It runs; {ingress_name} does not route all requests to it yet."
         self._monotonic = monotonic
         self._moved_at = monotonic()
         self._misses = 0
+        self._put_is_due = False
         self._loop = Loop(self.cycle, name="roost-reconciler")
 
     def start(self) -> None:
@@ -144,7 +149,7 @@ class Reconciler:
             _log.warning("Ray was not brought to the records; it is tried again: %s", error)
             return self._longer_pause_s()
         self._misses = 0
-        return self._pause_s(states)
+        return 0.0 if self._put_is_due else self._pause_s(states)
 
     def _act(self, known: list[Known], planned: Plan, now: datetime) -> dict[str, State]:
         """Write first, then PUT: a kill in between is repaired by the next round."""
@@ -152,6 +157,7 @@ class Reconciler:
         before = {item.key: item.state for item in known if item.state}
         states = self._with_routes(known, before, planned.states)
         states = _with_refusals(known, states, self._putter.refused(planned, generations))
+        states = self._scheduled(known, states, now)
         self._save(known, before, states, planned.broken, now)
         if planned.needs_put:
             self._moved_at = self._monotonic()
@@ -161,6 +167,21 @@ class Reconciler:
             self._save(known, states, refused, {}, now)
             return refused
         return states
+
+    def _scheduled(self, known: list[Known], states: dict[str, State], now: datetime) -> dict[str, State]:
+        """What is to be paused or replaced in place is written now and PUT in the next round, at once."""
+        self._put_is_due = False
+        if self._scheduling is None:
+            return states
+        pairs = {
+            item.key: (item.wanted, states[item.key]) for item in known if item.wanted and item.key in states
+        }
+        decided = self._scheduling.decide(pairs, now)
+        self._put_is_due = any(
+            (state.pause, state.in_place) != (states[key].pause, states[key].in_place)
+            for key, state in decided.items()
+        )
+        return {**states, **decided}
 
     def _save(
         self,
@@ -203,7 +224,8 @@ class Reconciler:
             if state is None or item.wanted is None or state.phase != "running":
                 continue
             if before[item.key].phase != "running" and not self._is_routed(*_route(item.wanted)):
-                result[item.key] = replace(state, phase="deploying", message=self._not_routed)
+                pause = before[item.key].pause
+                result[item.key] = replace(state, phase="deploying", pause=pause, message=self._not_routed)
         return result
 
     def _out_of_reach(self, known: list[Known], error: RoostError) -> float:

@@ -8,6 +8,7 @@ from typing import Any
 from roost.contracts.info import NodeInfo
 from roost.engine.logs import replica_log
 from roost.engine.nodes import list_nodes
+from roost.engine.pending import unplaced_replicas
 from roost.engine.serve_api import ServeApi
 from roost.errors import EngineUnavailable
 
@@ -42,6 +43,11 @@ class GatedEngine:
         """The cluster's nodes."""
         self._check()
         return list_nodes(self._api.dashboard)
+
+    def unplaced_replicas(self) -> set[str]:
+        """Ids of replicas for which Ray has not found a node."""
+        self._check()
+        return unplaced_replicas(self._api.dashboard)
 
     def replica_log(self, app_name: str, tail: int) -> str:
         """The last lines of an application's replicas."""

@@ -41,5 +41,8 @@ class UsageCount:
 
     def headers(self) -> list[Header]:
         """What it comes to, as headers of an answer."""
-        values = {ID_HEADER: self._id, IN_FLIGHT_HEADER: str(self.in_flight), IDLE_HEADER: f"{self.idle_s:.3f}"}
-        return [(name.encode(), value.encode()) for name, value in values.items()]
+        return [
+            (ID_HEADER.encode(), self._id.encode()),
+            (IN_FLIGHT_HEADER.encode(), str(self.in_flight).encode()),
+            (IDLE_HEADER.encode(), f"{self.idle_s:.3f}".encode()),
+        ]

@@ -9,7 +9,8 @@ and it is removed neither now nor when it is deployed again; then the `restarts`
 application's arguments makes it another application to Ray.
 
 A paused deployment is PUT with room for no replica until Ray, on a request, wants one: then it is `waking`,
-and PUT as it is awake, which leaves the replica that Ray has begun to start.
+and PUT as it is awake, which leaves the replica that Ray has begun to start. A start that fails ends the
+pause: what then starts it again is not the request any more.
 """
 
 from __future__ import annotations
@@ -35,6 +36,11 @@ FIRST_PAUSE_S: Final = 1.0
 
 RUNNING: Final = "RUNNING"
 NOT_STARTED: Final = "NOT_STARTED"
+
+WOKEN: Final = "A request woke it."
+IN_PLACE: Final = (
+    "There was no room beside the version before, so that one was stopped first. Requests wait until it runs."
+)
 
 _STILL_SERVED = "The replicas of the version before go on serving."
 
@@ -101,6 +107,11 @@ def move(
     return _applied(wanted, state, app, config, now)
 
 
+def paused(state: State, why: str, used_at: datetime | None) -> State:
+    """The state of a deployment that is paused from now on; `used_at` is when it was last used."""
+    return replace(state, pause="paused", phase="paused", message=why, used_at=used_at)
+
+
 def target_of(wanted: Wanted, state: State) -> dict[str, Any]:
     """The application that Ray is to hold."""
     app = with_restarts(wanted.application, state.restarts)
@@ -141,7 +152,7 @@ def _unlisted(state: State) -> State:
     """Ray was never told, or has lost it; it is in what is PUT next."""
     lost = state.phase not in ("not_started", "deploying")
     if state.pause == "paused":
-        return replace(state, phase="paused", message="", ray_status=NOT_STARTED, replicas=())
+        return replace(state, phase="paused", ray_status=NOT_STARTED, replicas=())
     return replace(
         state,
         phase="not_started" if state.phase == "not_started" else "deploying",
@@ -165,8 +176,9 @@ def _applied(
         return Moved(_about_to_put(state, app, config, target), target)
     if status == "DEPLOY_FAILED":
         return _failed(wanted, state, app, serves, now)
-    if state.pause == "paused" and app.target:
-        state = replace(state, pause="waking", used_at=now)
+    # Right after the PUT that paused it, while Ray says DEPLOYING, it still shows the target from before.
+    if state.pause == "paused" and app.target and status != "DEPLOYING":
+        state = replace(state, pause="waking", message=WOKEN, used_at=now)
         return Moved(_about_to_put(state, app, config, target_of(wanted, state)), target_of(wanted, state))
     seen = _seen(wanted, state, app, status, now)
     return Moved(seen, target_of(wanted, seen))
@@ -188,9 +200,10 @@ def _about_to_put(
 
 def _failed(wanted: Wanted, state: State, app: ObservedApp, serves: bool, now: datetime) -> Moved:
     """The wanted version did not start. Ray has tried it several times by itself."""
-    target = target_of(wanted, state)
+    target = target_of(wanted, replace(state, pause=""))
     seen = replace(
         state,
+        pause="",
         ray_status=app.status,
         replicas=_known(app.replicas, state.replicas),
         observed_generation=wanted.generation,
@@ -223,6 +236,7 @@ def _seen(wanted: Wanted, state: State, app: ObservedApp, status: str, now: date
     phase = phase_of(status, target=target, running=fresh)
     if state.pause == "paused":
         phase = "paused"
+    came_up = phase == "running" and state.phase == "deploying"
     woken = state.pause == "waking" and phase == "running"
     up = phase in ("running", "paused")
     draining = any(replica.outdated for replica in replicas)
@@ -232,7 +246,8 @@ def _seen(wanted: Wanted, state: State, app: ObservedApp, status: str, now: date
         retry_at=None,
         pause="" if woken else state.pause,
         in_place=state.in_place and not settled,
-        used_at=now if woken else state.used_at,
+        # However long it took to start: whoever wanted it has not had time to ask yet.
+        used_at=now if woken or came_up else state.used_at,
         phase=phase,
         message=_message(state, app, up=up, draining=draining),
         ray_status=app.status,
@@ -248,10 +263,18 @@ def _is_within(target: int | None, app: dict[str, Any]) -> bool:
 
 
 def _message(state: State, app: ObservedApp, *, up: bool, draining: bool) -> str:
+    if state.pause == "paused":
+        return state.message
     if up:
         return "The replicas of the version before finish their last requests." if draining else ""
+    if app.message:
+        return app.message
+    if state.pause == "waking":
+        return WOKEN
+    if state.in_place:
+        return IN_PLACE
     # Between two starts Ray says nothing; why the last one failed is worth keeping until it does.
-    return app.message or (state.message if state.failures else "")
+    return state.message if state.failures else ""
 
 
 def _known(
