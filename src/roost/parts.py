@@ -104,8 +104,9 @@ class Parts:
 
     def inference(self) -> ASGIApp:
         """The data path; made in the event loop that runs it."""
+        forwarder = Forwarder(self.pool, is_held=self.routes.holds)
         return InferenceGateway(
-            self.routes, Forwarder(self.pool), CAPABILITIES, max_body_bytes=self.settings.max_body_bytes
+            self.routes, forwarder, CAPABILITIES, max_body_bytes=self.settings.max_body_bytes
         )
 
     def info(self, exposed: bool) -> ServerInfo:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from roost.asgi.responses import send_error
@@ -15,6 +16,7 @@ from roost.gateway.headers import request_head, request_line
 from roost.gateway.pool import Origin, UpstreamPool
 from roost.gateway.table import RouteView
 from roost.gateway.upstream import Upstream, UpstreamLost
+from roost.keys import DeploymentKey
 
 _MAX_TARGETS: Final = 4096
 
@@ -38,11 +40,20 @@ class Forwarder:
     Args:
         margin_s: What an answer may be late beyond the route's own time-out, so that the replica's
             own error, which frees its slot, comes first.
+        is_held: Whether requests to a deployment may now be held until a replica is up. That time does
+            not count.
     """
 
-    def __init__(self, pool: UpstreamPool | None = None, *, margin_s: float = 2.0) -> None:
+    def __init__(
+        self,
+        pool: UpstreamPool | None = None,
+        *,
+        margin_s: float = 2.0,
+        is_held: Callable[[DeploymentKey], bool] = lambda _key: False,
+    ) -> None:
         self._pool = pool or UpstreamPool()
         self._margin_s = margin_s
+        self._is_held = is_held
         self._targets: dict[tuple[str, str], tuple[Origin, bytes]] = {}
         self.in_flight = 0
 
@@ -53,7 +64,7 @@ class Forwarder:
 
         Raises:
             Unavailable: when the upstream cannot be reached or ends before its answer is complete.
-            Timeout: when nothing moves for the route's time-out.
+            Timeout: when nothing moves for the route's time-out, or for 10 minutes longer while it is held.
             ClientGone: when the caller leaves; the upstream connection is closed then.
         """
         origin, first = self._target(route.url, path)
@@ -65,8 +76,13 @@ class Forwarder:
             upstream = self._pool.take(origin) or await self._connect(origin, route)
             try:
                 upstream.start(head, body.pieces, complete=not body.more, chunked=length is None)
-                timeout_s = route.timeout_s + self._margin_s
-                watch = Watch(upstream, receive, more_body=body.more, timeout_s=timeout_s)
+                watch = Watch(
+                    upstream,
+                    receive,
+                    more_body=body.more,
+                    timeout_s=route.timeout_s + self._margin_s,
+                    is_held=partial(self._is_held, route.key),
+                )
                 try:
                     await _answer(upstream, send, request_id, route)
                 finally:

@@ -31,7 +31,8 @@ class Route:
         url: The deployment's own URL.
         capability: None for a serve-app.
         timeout_s: Longest time a request may take.
-        answers: Whether a replica can take a request now, or is started for it (`paused`).
+        answers: Whether a replica can take a request now, or Ray holds it until one can.
+        holds: Whether Ray may be holding requests: it is paused, woken by one, or replaced in place.
         ray_status: Ray's status of the application; `NOT_STARTED` when Ray has none.
     """
 
@@ -42,6 +43,7 @@ class Route:
     phase: str
     timeout_s: float
     answers: bool = True
+    holds: bool = False
     ray_status: str = "RUNNING"
 
 
@@ -78,6 +80,11 @@ class RouteTable:
         if not route.answers:
             raise _unavailable(route)
         return route
+
+    def holds(self, key: DeploymentKey) -> bool:
+        """Whether Ray may be holding requests to a deployment until a replica is up."""
+        route = self._routes.get(str(key))
+        return route is not None and route.holds
 
     def snapshot(self) -> list[Route]:
         """All routes, ordered by name."""
@@ -146,6 +153,7 @@ def _table(rows: Iterable[DeploymentRow], serve_url: str) -> dict[str, Route]:
         except RoostError as error:  # one bad record must not close the others' routes
             _log.error("deployment %r has no route: %s", row.key, error)
             continue
+        holds = _holds(row)
         route = Route(
             name=row.name,
             key=key,
@@ -153,11 +161,21 @@ def _table(rows: Iterable[DeploymentRow], serve_url: str) -> dict[str, Route]:
             capability=row.capability,
             phase=row.phase,
             timeout_s=row.timeout_s,
-            answers=row.phase == "paused" or row.pause == "waking" or serves(row),
+            answers=holds or serves(row),
+            holds=holds,
             ray_status=row.ray_status,
         )
         table[row.key] = table[row.name] = route
     return table
+
+
+def _holds(row: DeploymentRow) -> bool:
+    if row.phase == "paused" or row.pause == "waking":
+        return True
+    # Where load decides, Ray puts to sleep and wakes by itself.
+    sleeps = row.autoscaling is not None and row.autoscaling.get("min_replicas") == 0
+    seen = row.observed_generation == row.generation and row.failures == 0
+    return row.phase == "deploying" and row.step == "apply" and (row.in_place or (sleeps and seen))
 
 
 def _wrong_capability(route: Route, capability: str) -> WrongCapability:

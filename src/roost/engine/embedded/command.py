@@ -24,6 +24,7 @@ _STORE_MAX: Final = 1024 * _MIB
 # as long and gave half the throughput (docs/decisions/0005-ingress-buffers.md).
 _INGRESS_BUFFER: Final = 96 * 1024
 _INGRESS_THREADS_MAX: Final = 4
+_LONGEST_REQUEST_S: Final = 900
 
 # They would make Ray join, or its tools ask, another cluster.
 _DROPPED: Final = (
@@ -174,6 +175,12 @@ def _ingress(state: ClusterState, wrapper: Path | None) -> dict[str, str]:
         "HAPROXY_METRICS_PORT": str(state.ports.inner(9)),
         "HAPROXY_TUNE_BUFSIZE": str(_INGRESS_BUFFER),
         "HAPROXY_NBTHREAD": str(_ingress_threads()),
+        # At each change of routes HAProxy is replaced; the old process ends with its last request, but no
+        # later than this. Ray's default of 120 s would cut off what is held while a large model starts.
+        "HAPROXY_HARD_STOP_AFTER_S": str(_LONGEST_REQUEST_S),
+        # Ports of replicas that left are not given out again for so long. Ray derives it from the time above;
+        # but an idle connection to an old process, which knows the old ports, ends after 90 s.
+        "PORT_QUARANTINE_S": "150",
     }
     if wrapper is not None:
         settings |= {"ENABLE_HA_PROXY": "1", "HAPROXY_BINARY_PATH": str(wrapper)}
