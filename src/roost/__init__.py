@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from roost.contracts.deployment import ServingStatus as ServingStatus
     from roost.contracts.event import Event as Event
     from roost.contracts.model import SavedModel as SavedModel
+    from roost.contracts.placement import DeployPlan as DeployPlan
+    from roost.contracts.placement import PlacementExplanation as PlacementExplanation
     from roost.contracts.requirements import ModelRequirements as ModelRequirements
     from roost.errors import ModelDeployFailed as ModelDeployFailed
     from roost.errors import ModelNotDeployed as ModelNotDeployed
@@ -45,12 +47,15 @@ if TYPE_CHECKING:
     from roost.sdk.models import model_registry_status as model_registry_status
     from roost.sdk.models import register_model as register_model
     from roost.sdk.models import save_model as save_model
+    from roost.sdk.placement import explain_placement as explain_placement
+    from roost.sdk.placement import plan_deploy as plan_deploy
 
 _HOME: dict[str, str] = {
     "AsyncClient": "roost.client",
     "Autoscaling": "roost.contracts.autoscaling",
     "Client": "roost.client",
     "DECLARED": "roost.keys",
+    "DeployPlan": "roost.contracts.placement",
     "Deployment": "roost.contracts.deployment",
     "DeploymentConfig": "roost.keys",
     "DeploymentKey": "roost.keys",
@@ -61,12 +66,14 @@ _HOME: dict[str, str] = {
     "ModelNotDeployed": "roost.errors",
     "ModelRequirements": "roost.contracts.requirements",
     "NO_WEIGHTS": "roost.keys",
+    "PlacementExplanation": "roost.contracts.placement",
     "ReplicaPlacement": "roost.contracts.deployment",
     "RoostError": "roost.errors",
     "SavedModel": "roost.contracts.model",
     "ServingStatus": "roost.contracts.deployment",
     "deploy_model": "roost.sdk.deployments",
     "deployment_key": "roost.keys",
+    "explain_placement": "roost.sdk.placement",
     "import_model": "roost.sdk.models",
     "list_deployed_models": "roost.sdk.deployments",
     "list_events": "roost.sdk.events",
@@ -77,6 +84,7 @@ _HOME: dict[str, str] = {
     "model_replica_placements": "roost.sdk.deployments",
     "model_serving_messages": "roost.sdk.deployments",
     "model_serving_status": "roost.sdk.deployments",
+    "plan_deploy": "roost.sdk.placement",
     "redeploy_model": "roost.sdk.deployments",
     "register_model": "roost.sdk.models",
     "save_model": "roost.sdk.models",

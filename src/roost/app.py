@@ -20,6 +20,7 @@ from roost.api.errors import install_error_handlers
 from roost.api.events import events_router
 from roost.api.info import info_router
 from roost.api.models import models_router
+from roost.api.placement import placement_router
 from roost.asgi.body_limit import BodyLimit
 from roost.asgi.cross_site import SameSiteOnly
 from roost.asgi.types import ASGIApp, Receive, Scope, Send
@@ -65,6 +66,7 @@ def _framework(parts: Parts) -> FastAPI:
     app.include_router(models_router(parts.models))
     app.include_router(artifacts_router(Artifacts(parts.artifacts)))
     app.include_router(deployments_router(parts.deployments, parts.changes))
+    app.include_router(placement_router(parts.placement))
     app.include_router(events_router(parts.events, parts.changes))
     app.include_router(serving_router(parts.routes, parts.interfaces, parts.deployments, parts.declared))
     app.include_router(

@@ -31,6 +31,7 @@ from roost.services.deployments import Deployments
 from roost.services.engine_view import EngineView
 from roost.services.events import Events
 from roost.services.models import Models
+from roost.services.placement import Placement
 from roost.services.routes import RouteTable
 from roost.serving.settings import ServeSettings
 from roost.settings import Settings
@@ -66,11 +67,13 @@ class Parts:
             is_routed=self.ingress.routes,
             ingress_name=f"Serve at {self.engine.serve_url}",
         )
+        serving = serve_settings(settings, self.engine.serve_url, self.engine.runtime_zip)
+        self.placement = Placement(self.db, self.models, self.view, serving)
         self.deployments = Deployments(
             self.db,
             self.models,
             self.view,
-            serve_settings(settings, self.engine.serve_url, self.engine.runtime_zip),
+            serving,
             self.changes,
             clock,
             wake=self.reconciler.wake,

@@ -18,6 +18,7 @@ from roost.contracts.model import (
     SavedModel,
     SavedModelPage,
 )
+from roost.contracts.placement import DeployPlan, ExplainRequest, PlacementExplanation
 from roost.keys import DeploymentKey, ModelKey
 
 TRANSFER_TIMEOUT_S = 300.0
@@ -170,6 +171,18 @@ def list_events(
         params=optional(params),
         timeout_s=None if wait_s is None else wait_s + 15.0,
     )
+
+
+def explain_placement(request: ExplainRequest) -> Call[PlacementExplanation]:
+    """Where one more replica could run."""
+    parse = parse_model(PlacementExplanation)
+    return Call("POST", "/api/placement/explain", parse, content=request.to_json())
+
+
+def plan_deploy(key: ModelKey, request: DeployRequest) -> Call[DeployPlan]:
+    """What `deploy` would do."""
+    path = f"/api/placement/plan/{key}"
+    return Call("POST", path, parse_model(DeployPlan), content=request.to_json())
 
 
 def _model(key: ModelKey) -> str:

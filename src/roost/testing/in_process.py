@@ -18,6 +18,7 @@ from roost.api.errors import install_error_handlers
 from roost.api.events import events_router
 from roost.api.info import info_router
 from roost.api.models import models_router
+from roost.api.placement import placement_router
 from roost.client import Client
 from roost.contracts.info import EngineInfo, NodeInfo, ServerInfo, StorageInfo
 from roost.errors import EngineUnavailable
@@ -30,6 +31,7 @@ from roost.services.deployments import Deployments
 from roost.services.engine_view import EngineView
 from roost.services.events import Events
 from roost.services.models import Models
+from roost.services.placement import Placement
 from roost.serving.plan import IngressOptions
 from roost.serving.scale import initial
 from roost.serving.settings import ServeSettings
@@ -55,6 +57,7 @@ class InstantRay:
         logs: By application name, what its replicas wrote.
         puts: All bodies that were PUT.
         away: Whether it does not answer.
+        nodes: At first one with 2 CPUs and 8 GiB.
     """
 
     def __init__(self) -> None:
@@ -63,6 +66,7 @@ class InstantRay:
         self.logs: dict[str, str] = {}
         self.puts: list[dict[str, Any]] = []
         self.away = False
+        self.nodes: list[NodeInfo] = [NODE]
         self._apps: dict[str, dict[str, Any]] = {}
 
     def get(self) -> dict[str, Any]:
@@ -82,9 +86,9 @@ class InstantRay:
         return "".join(self.logs.get(name, "").splitlines(keepends=True)[-tail:])
 
     def list_nodes(self) -> list[NodeInfo]:
-        """One node with 2 CPUs and 8 GiB."""
+        """`nodes`."""
         self._check()
-        return [NODE]
+        return list(self.nodes)
 
     def show(self, name: str, status: str) -> None:
         """Give an application another status of Ray's."""
@@ -147,11 +151,13 @@ class InProcessServer:
             holder="in-process",
             ingress=IngressOptions(),
         )
+        serving = ServeSettings(serve_url="http://serve.test", storage_url="memory:///")
+        self.placement = Placement(self.db, self.models, self.view, serving)
         self.deployments = Deployments(
             self.db,
             self.models,
             self.view,
-            ServeSettings(serve_url="http://serve.test", storage_url="memory:///"),
+            serving,
             self.changes,
             self.clock,
             wake=self.reconcile,
@@ -222,6 +228,7 @@ class InProcessServer:
         app.include_router(models_router(self.models))
         app.include_router(artifacts_router(Artifacts(self.store)))
         app.include_router(deployments_router(self.deployments, self.changes))
+        app.include_router(placement_router(self.placement))
         app.include_router(events_router(Events(self.db), self.changes))
         return app
 
