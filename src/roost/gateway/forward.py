@@ -156,6 +156,8 @@ def _ingress_error(upstream: Upstream, route: RouteView) -> RoostError:
     if upstream.status in (408, 504):
         return Timeout(f"deployment {route.name!r} did not answer in time.", context=context)
     after = next((value for name, value in upstream.headers if name == b"retry-after"), b"")
+    if upstream.status == 404:  # it has no route there yet, so nothing ran
+        after = after or b"1"
     return Unavailable(
         f"deployment {route.name!r} has no replica that takes the request now.",
         hint="It may be starting, full or failing: see `roost deployments` and `roost logs`.",

@@ -14,12 +14,12 @@ from roost.records.deployments import DeploymentRow, find_by_live_name
 from roost.records.events import Happening
 from roost.services.deployment_target import Target, Wish
 from roost.serving.spec import restarts_replicas
-from roost.serving.transition import NOT_STARTED, RUNNING
+from roost.serving.transition import NOT_STARTED, SERVING
 
 
 def running_replicas(row: DeploymentRow) -> int:
-    """How many replicas of any version were running when Ray was last seen."""
-    return sum(replica.get("state") == RUNNING for replica in row.replicas)
+    """How many replicas of any version answered when Ray was last seen."""
+    return sum(replica.get("state") in SERVING for replica in row.replicas)
 
 
 def serves(row: DeploymentRow) -> bool:

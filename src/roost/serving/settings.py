@@ -33,7 +33,7 @@ class ServeSettings:
     replica_cpus: float = 0.1
     max_ongoing_requests: int = 64
     max_queued_requests: int = 256
-    health_check_period_s: float = 10.0
+    health_check_period_s: float = 2.0
     health_check_timeout_s: float = 30.0
     drain_s: float = 20.0
     timeout_s: float = 60.0

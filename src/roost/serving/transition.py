@@ -35,6 +35,10 @@ FIRST_PAUSE_S: Final = 1.0
 """Before the second start; each later pause is twice as long."""
 
 RUNNING: Final = "RUNNING"
+
+SERVING: Final = frozenset({RUNNING, "RECOVERING", "UPDATING", "PENDING_MIGRATION"})
+"""States of a replica that answers: also while a new controller looks at it, or it takes over new settings."""
+
 NOT_STARTED: Final = "NOT_STARTED"
 
 WOKEN: Final = "A request woke it."
@@ -168,7 +172,7 @@ def _applied(
 ) -> Moved:
     target = target_of(wanted, state)
     status = effective_status(app.status, list(app.statuses))
-    serves = any(replica.state == RUNNING for replica in app.replicas)
+    serves = any(replica.state in SERVING for replica in app.replicas)
     if config != target:
         if status == "DEPLOY_FAILED" and not serves:
             cleared = replace(state, step="clear", retry_at=None, message="", replaced_bundle_fingerprint="")
@@ -230,7 +234,7 @@ def _failed(wanted: Wanted, state: State, app: ObservedApp, serves: bool, now: d
 def _seen(wanted: Wanted, state: State, app: ObservedApp, status: str, now: datetime) -> State:
     settled = status == RUNNING  # Ray is done: whatever runs is the wanted version
     replicas = _known(app.replicas, () if settled else state.replicas) or _kept(state, app)
-    fresh = sum(replica.state == RUNNING and not replica.outdated for replica in replicas)
+    fresh = sum(replica.state in SERVING and not replica.outdated for replica in replicas)
     # Right after a PUT the deployments still show the target from before it.
     target = app.target if settled or _is_within(app.target, target_of(wanted, state)) else None
     phase = phase_of(status, target=target, running=fresh)

@@ -76,7 +76,7 @@ def test_the_whole_application() -> None:
                 "max_queued_requests": 256,
                 "backpressure_config": {"retry_after_s": 1.0},
                 "max_surge_percent": 100,
-                "health_check_period_s": 10.0,
+                "health_check_period_s": 2.0,
                 "health_check_timeout_s": 30.0,
                 "graceful_shutdown_timeout_s": 20.0,
                 "ray_actor_options": {"num_cpus": 0.1},

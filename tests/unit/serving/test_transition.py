@@ -4,6 +4,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
+
 from roost.serving.observed import ObservedApp, ObservedReplica
 from roost.serving.scale import fixed
 from roost.serving.transition import Moved, State, Wanted, move
@@ -100,6 +102,15 @@ class TestFirstDeploy:
     def test_its_only_replica_died(self) -> None:
         state = step(want(), RUNS, seen("RUNNING", V1, deployment="HEALTHY")).state
         assert state.phase == "deploying"
+
+    @pytest.mark.parametrize("answering", ["RECOVERING", "UPDATING", "PENDING_MIGRATION"])
+    def test_a_replica_answers_while_a_new_controller_looks_at_it_or_gives_it_new_settings(
+        self, answering: str
+    ) -> None:
+        """Called deploying, the gateway would turn requests away."""
+        app = seen("DEPLOYING", V1, replace(OLD, state=answering), deployment="UPDATING")
+        state = step(want(), RUNS, app).state
+        assert (state.phase, state.message) == ("running", "")
 
     def test_scaled_to_zero(self) -> None:
         state = step(want(), RUNS, seen("RUNNING", V1, deployment="HEALTHY", target=0)).state
