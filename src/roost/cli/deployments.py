@@ -1,7 +1,8 @@
-"""`roost deploy`, `undeploy`, `deployments` and `logs`."""
+"""`roost undeploy`, `deployments` and `logs`."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated
 
 import typer
@@ -10,48 +11,10 @@ from roost.cli.arguments import ConfigOption, KeyArgument, find_key, read_config
 from roost.cli.output import JsonFlag, note, print_fields, print_json, print_table, say
 from roost.client import control_calls
 from roost.contracts.deployment import Deployment
-from roost.keys import DeploymentKey, ModelKey
 from roost.sdk.connection import current_client
-from roost.sdk.deployments import deploy_model, list_deployed_models, wait_for_model_serving
+from roost.sdk.deployments import list_deployed_models
 
 app = typer.Typer(help="The deployments and how they stand.", invoke_without_command=True)
-
-
-def deploy(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="family/suffix/run_name.")],
-    config: ConfigOption = None,
-    replicas: Annotated[int, typer.Option("--replicas", "-n", min=1, max=1000, help="How many copies.")] = 1,
-    name: Annotated[str | None, typer.Option(help="The name callers use.")] = None,
-    take_name: Annotated[bool, typer.Option(help="Take the name from another deployment.")] = False,
-    wait: Annotated[bool, typer.Option(help="Return once it runs.")] = True,
-    timeout: Annotated[float, typer.Option(min=0, help="Longest wait in seconds.")] = 300.0,
-    as_json: JsonFlag = False,
-) -> None:
-    """Deploy a model."""
-    key = ModelKey.parse(model)
-    deployment = deploy_model(
-        key.family,
-        key.suffix,
-        key.run_name,
-        num_replicas=replicas,
-        config=read_config(config),
-        name=name,
-        take_name=take_name,
-    )
-    if wait:
-        deployment = _wait(deployment.key, timeout)
-    if as_json:
-        print_json(deployment)
-    else:
-        say(f"{deployment.name} is {deployment.phase} at {deployment.url}")
-
-
-def _wait(key: DeploymentKey, timeout: float) -> Deployment:
-    try:
-        return wait_for_model_serving(key, timeout)
-    except KeyboardInterrupt:
-        note(f"The deployment goes on; see `roost status {key}`, or end it with `roost undeploy {key}`.")
-        raise
 
 
 def undeploy(key: KeyArgument, config: ConfigOption = None, as_json: JsonFlag = False) -> None:
@@ -113,7 +76,6 @@ def show(key: KeyArgument, config: ConfigOption = None, as_json: JsonFlag = Fals
 
 def print_deployment(deployment: Deployment) -> None:
     """All that is known of one deployment."""
-    seen = f"{deployment.observed_at:%Y-%m-%d %H:%M:%S %Z}" if deployment.observed_at else "never"
     fields: dict[str, object] = {
         "name": deployment.name,
         "deployment": deployment.key,
@@ -121,11 +83,20 @@ def print_deployment(deployment: Deployment) -> None:
         "message": deployment.message,
         "url": deployment.url,
         "replicas": f"{running(deployment)} running of {deployment.num_replicas}",
+        "scaling": _scaling(deployment),
+        "rollout": deployment.rollout,
+        "pause": _pause(deployment),
         "config": " ".join(f"{name}={value}" for name, value in deployment.config.items()),
         "capability": deployment.capability,
         "bundle": deployment.bundle_fingerprint,
-        "observed": f"{seen} (stale)" if deployment.stale else seen,
     }
+    if deployment.replaced_bundle_fingerprint:
+        fields["replaces"] = deployment.replaced_bundle_fingerprint
+    if deployment.failures:
+        fields["failures"] = f"{deployment.failures} failed starts of this version"
+    fields["last use"] = _time(deployment.used_at)
+    seen = _time(deployment.observed_at)
+    fields["observed"] = f"{seen} (stale: Ray has been out of reach since)" if deployment.stale else seen
     for replica in deployment.replicas:
         where = replica.node_name or replica.node_ip or replica.node_id or "not placed yet"
         fields[f"replica {replica.replica_id}"] = f"{replica.state} on {where}"
@@ -135,3 +106,24 @@ def print_deployment(deployment: Deployment) -> None:
 def running(deployment: Deployment) -> int:
     """How many replicas run."""
     return sum(replica.state == "RUNNING" for replica in deployment.replicas)
+
+
+def _scaling(deployment: Deployment) -> str:
+    scale = deployment.autoscaling
+    if scale is None:
+        return "fixed"
+    return (
+        f"{scale.min_replicas} to {scale.max_replicas} by load, "
+        f"{scale.target_ongoing_requests:g} ongoing requests each"
+    )
+
+
+def _pause(deployment: Deployment) -> str:
+    rule = "never for others (pinned)" if deployment.pinned else "when others need room"
+    if deployment.idle_timeout_s is None:
+        return rule
+    return f"{rule}, and after {deployment.idle_timeout_s:g} s without a request"
+
+
+def _time(moment: datetime | None) -> str:
+    return f"{moment:%Y-%m-%d %H:%M:%S %Z}" if moment is not None else "never"

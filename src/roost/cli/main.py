@@ -10,12 +10,14 @@ import typer
 
 import roost
 from roost.cli import deployments, models
+from roost.cli.deploy import deploy
 from roost.cli.doctor import doctor
 from roost.cli.events import events
+from roost.cli.explain import explain
 from roost.cli.output import print_error, say
 from roost.cli.status import status
 from roost.cli.up import down, up
-from roost.errors import InvalidConfig, InvalidName, RoostError
+from roost.errors import InvalidConfig, InvalidName, InvalidRequirements, RoostError
 
 app = typer.Typer(
     help="Keeps machine-learning models and serves them on Ray.",
@@ -41,9 +43,10 @@ def main(
     """Keeps machine-learning models and serves them on Ray."""
 
 
-for _command in (up, down, status, deployments.deploy, deployments.undeploy, deployments.logs, doctor):
+for _command in (up, down, status, deploy, deployments.undeploy, deployments.logs, doctor):
     app.command()(_command)
 app.command()(events)
+app.command()(explain)
 app.add_typer(models.app, name="models")
 app.add_typer(deployments.app, name="deployments")
 
@@ -55,7 +58,8 @@ def run() -> None:
     except RoostError as error:
         print_error(error, as_json="--json" in sys.argv)
         # What was typed wrong is a usage error, unless it was the server that said so.
-        typed_wrong = isinstance(error, (InvalidName, InvalidConfig)) and error.request_id is None
+        typed = (InvalidName, InvalidConfig, InvalidRequirements)
+        typed_wrong = isinstance(error, typed) and error.request_id is None
         sys.exit(2 if typed_wrong else 1)
     except KeyboardInterrupt:
         sys.exit(130)
