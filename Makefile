@@ -7,7 +7,7 @@ STAMP := $(VENV)/.ready
 PROJECTS := . packs/detector
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench docs lock format clean
+.PHONY: help setup postgresql demo test check bench docs lock format clean
 
 help:
 	@echo "make setup   build .venv from the locks"
@@ -18,7 +18,16 @@ help:
 	@echo "make docs    write the generated reference"
 	@echo "make lock    resolve the locks again"
 
-setup: $(STAMP)
+setup: $(STAMP) postgresql
+
+# The records' tests on PostgreSQL, and those with several servers, are skipped where it is missing.
+postgresql:
+	@if ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "==> installing postgresql-15"; \
+		{ apt-get update && apt-get install --yes --no-install-recommends postgresql-15; } >/dev/null \
+			|| echo "PostgreSQL could not be installed: its tests are skipped"; \
+	else echo "PostgreSQL is not installed: its tests are skipped (as root: apt-get install postgresql-15)"; fi
 
 $(STAMP): $(LOCKS) pyproject.toml packs/detector/pyproject.toml
 	@echo "==> setting up $(VENV)"

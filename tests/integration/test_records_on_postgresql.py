@@ -1,19 +1,13 @@
-"""PostgreSQL keeps the promises of the records too. The server comes from the system's packages."""
+"""PostgreSQL keeps the promises of the records: their unit tests once more, and what it does its own way."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
-from alembic.autogenerate import compare_metadata
-from alembic.migration import MigrationContext
 from sqlalchemy import text
+from tests.unit.records import test_events, test_leases, test_models, test_races, test_upgrade
 
 from roost.contracts.model import ClaimRequest, CommitRequest
 from roost.contracts.servable import ServableRef
@@ -21,84 +15,59 @@ from roost.errors import ModelBusy, Unavailable
 from roost.keys import ModelKey
 from roost.records.database import Database
 from roost.records.tables import METADATA
-from roost.records.upgrade import upgrade
 from roost.services.models import Models
 from roost.testing.fake_clock import FakeClock
 from roost.testing.memory_store import MemoryStore
+from roost.testing.postgres import PostgresServer
 
-pytest.importorskip("psycopg")
-if shutil.which("initdb") is None:
-    pytest.skip("PostgreSQL is not installed", allow_module_level=True)
-
+SHARED = (test_events, test_leases, test_models, test_races, test_upgrade)
 KEY = ModelKey("yolo", "coco", "imported")
 BUNDLE = "a" * 64
 
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    """The URL of a server of our own, on a socket in a folder with a short name."""
-    folder = Path(tempfile.mkdtemp(prefix="roost-pg-", dir="/tmp"))
-    as_user: list[str] = []
-    if os.geteuid() == 0:  # PostgreSQL refuses to run as root
-        shutil.chown(folder, "nobody")
-        as_user = ["runuser", "-u", "nobody", "--"]
-
-    def run(*command: str) -> None:
-        subprocess.run([*as_user, *command], check=True, cwd=folder, stdout=subprocess.DEVNULL)
-
-    data = str(folder / "data")
-    run("initdb", "-D", data, "-A", "trust", "-U", "roost", "--no-sync")
-    options = f"-k {folder} -c listen_addresses='' -c fsync=off"
-    run("pg_ctl", "-D", data, "-o", options, "-l", str(folder / "log"), "-w", "start")
-    try:
-        yield f"postgresql://roost@/postgres?host={folder}"
-    finally:
-        run("pg_ctl", "-D", data, "-m", "immediate", "-w", "stop")
-        shutil.rmtree(folder)
+for _module in SHARED:
+    for _name, _test in vars(_module).items():
+        if _name.startswith("test_"):
+            assert _name not in globals(), f"two shared tests are called {_name}"
+            globals()[_name] = _test
 
 
 @pytest.fixture
-def database(server: str) -> Iterator[Database]:
-    database = Database(server, busy_timeout_s=0.2)
+def empty_database(postgres: PostgresServer) -> Iterator[Database]:
+    """A database without tables."""
+    database = Database(postgres.new_database(), busy_timeout_s=0.2)
     yield database
-    with database.connect_for_writing() as connection:
-        METADATA.drop_all(connection)
-        connection.execute(text("DROP TABLE IF EXISTS alembic_version"))
     database.close()
 
 
-def test_servers_that_start_at_once_make_the_tables_once(database: Database, server: str) -> None:
-    databases = [Database(server) for _ in range(4)]
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(upgrade, databases))
-    for other in databases:
-        other.close()
-    with database.read() as session:
-        context = MigrationContext.configure(session.connection(), opts={"compare_type": True})
-        assert compare_metadata(context, METADATA) == []
+@pytest.fixture
+def database(empty_database: Database) -> Database:
+    """A database with the tables of the code."""
+    with empty_database.connect_for_writing() as connection:
+        METADATA.create_all(connection)
+    return empty_database
 
 
 def test_one_writer_at_a_time_and_readers_see_one_moment(database: Database) -> None:
-    upgrade(database)
     count = text("SELECT count(*) FROM leases")
     with database.read() as reader:
         assert reader.scalar(count) == 0
         with database.write() as writer:
             writer.execute(text("INSERT INTO leases VALUES ('x', 'me', now())"))
-            with pytest.raises(Unavailable, match="locked by another writer"), database.write():
+            other = Database(database.url, busy_timeout_s=0.2)
+            with pytest.raises(Unavailable, match="locked by another writer"), other.write():
                 pass
+            other.close()
         assert reader.scalar(count) == 0
     with database.read() as reader:
         assert reader.scalar(count) == 1
 
 
-def test_writes_that_read_first_lose_nothing(database: Database, server: str) -> None:
-    upgrade(database)
+def test_writes_that_read_first_lose_nothing(database: Database) -> None:
     with database.write() as session:
         session.execute(text("INSERT INTO leases VALUES ('counter', '0', now())"))
 
     def count_up(_: int) -> None:
-        own = Database(server)
+        own = Database(database.url)
         for _step in range(20):
             with own.write() as session:
                 seen = int(session.scalar(text("SELECT holder FROM leases")) or 0)
@@ -111,8 +80,19 @@ def test_writes_that_read_first_lose_nothing(database: Database, server: str) ->
         assert session.scalar(text("SELECT holder FROM leases")) == "80"
 
 
+def test_connections_that_the_server_ended_are_replaced(database: Database) -> None:
+    with database.read() as session:
+        session.execute(text("SELECT 1"))
+    other = Database(database.url)
+    with other.write() as session:
+        backends = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
+        session.execute(text(f"{backends} AND pid <> pg_backend_pid()"))
+    other.close()
+    with database.read() as session:
+        assert session.scalar(text("SELECT count(*) FROM leases")) == 0
+
+
 def test_the_registry(database: Database) -> None:
-    upgrade(database)
     store = MemoryStore()
     store.put("bundles", BUNDLE, b"zip")
     clock = FakeClock()

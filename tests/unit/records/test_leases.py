@@ -1,22 +1,11 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-
-import pytest
 
 from roost.records.database import Database
 from roost.records.leases import find_holder, release_lease, take_lease
-from roost.records.tables import METADATA
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Database:
-    database = Database(f"sqlite:///{tmp_path}/records.db")
-    METADATA.create_all(database.engine)
-    return database
 
 
 def take(database: Database, holder: str, at_s: float) -> bool:

@@ -2,11 +2,9 @@ from __future__ import annotations
 
 import random
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import pytest
-from sqlalchemy import event
 from sqlalchemy.exc import IntegrityError
 
 from roost.contracts.model import ModelPhase
@@ -14,17 +12,9 @@ from roost.keys import ModelKey
 from roost.records.claims import find_claim, put_claim
 from roost.records.database import Database
 from roost.records.models import ModelFilter, ModelRow, count_models, find_model, page_models
-from roost.records.tables import METADATA
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 EVERY = ModelFilter()
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Database:
-    database = Database(f"sqlite:///{tmp_path}/records.db")
-    METADATA.create_all(database.engine)
-    return database
 
 
 def row(key: str, *, finished: bool = True) -> ModelRow:
@@ -130,36 +120,3 @@ def test_a_claim_replaces_the_one_before_and_goes_with_its_model(database: Datab
 def test_a_claim_needs_a_model(database: Database) -> None:
     with pytest.raises(IntegrityError):
         claim(database, "no/such/model", left_s=1)
-
-
-@pytest.mark.parametrize(
-    "which",
-    [
-        ModelFilter(),
-        ModelFilter(family="f"),
-        ModelFilter(family="f", suffix="s"),
-        ModelFilter(suffix="s"),
-        ModelFilter(run_name="r"),
-        ModelFilter(phase="ready"),
-        ModelFilter(phase="broken"),
-    ],
-)
-def test_no_page_is_sorted_by_hand_and_no_table_read_whole(database: Database, which: ModelFilter) -> None:
-    statements: list[tuple[str, Any]] = []
-    event.listen(database.engine, "before_cursor_execute", lambda _c, _k, sql, values, *_: note(sql, values))
-
-    def note(sql: str, values: Any) -> None:
-        if sql.startswith("SELECT"):
-            statements.append((sql, values))
-
-    with database.read() as session:
-        page_models(session, which, now=NOW, limit=100, offset=0)
-    plans = [line for sql, values in statements for line in explain(database, sql, values)]
-    assert len(statements) == 2
-    assert not [line for line in plans if "TEMP B-TREE" in line]
-    assert not [line for line in plans if line in ("SCAN models", "SCAN claims")]
-
-
-def explain(database: Database, sql: str, values: Any) -> list[str]:
-    with database.engine.connect() as connection:
-        return [str(line[3]) for line in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {sql}", values)]

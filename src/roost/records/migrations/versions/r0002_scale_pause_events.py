@@ -29,6 +29,8 @@ def upgrade() -> None:
     with op.batch_alter_table("deployments") as table:
         for column in _added():
             table.add_column(column)
+    # In a batch of its own: SQLite copies the rows of each batch, which the first needs the defaults for.
+    with op.batch_alter_table("deployments") as table:
         for column in _added():
             if column.server_default is not None:
                 table.alter_column(column.name, server_default=None)
