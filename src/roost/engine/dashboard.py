@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -53,11 +55,20 @@ class Dashboard:
                 raise self._unreachable(error) from error
         raise AssertionError("unreachable")
 
-    def get_json(self, path: str, params: dict[str, str] | None = None) -> dict[str, Any]:
-        """GET a JSON object; the errors of `get`, and EngineUnavailable when it is something else."""
+    def get_json(
+        self,
+        path: str,
+        params: dict[str, str] | None = None,
+        decode: Callable[[bytes], Any] = json.loads,
+    ) -> dict[str, Any]:
+        """GET a JSON object; the errors of `get`, and EngineUnavailable when it is something else.
+
+        Args:
+            decode: Reads the body; raises ValueError for what is not JSON.
+        """
         response = self.get(path, params)
         try:
-            answer = response.json()
+            answer = decode(response.content)
         except ValueError:
             answer = None
         if not isinstance(answer, dict):

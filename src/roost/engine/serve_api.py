@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from roost.engine.dashboard import Dashboard
+from roost.engine.details import DetailsReader
 
 APPLICATIONS: Final = "/api/serve/applications/"
 
@@ -24,17 +25,19 @@ class ServeApi:
     ) -> None:
         self.dashboard = Dashboard(dashboard_url, token, timeout_s=timeout_s)
         self._put_timeout_s = put_timeout_s
+        self._details = DetailsReader()
 
     def get(self) -> dict[str, Any]:
         """Ray's details of Serve: `applications`, `proxies`, `http_options` and more, as Ray gives them.
 
-        While Serve does not run, `applications` and `proxies` are empty.
+        While Serve does not run, `applications` and `proxies` are empty. An application that did not change
+        since the last call is the same object again: change nothing in it.
 
         Raises:
             EngineUnavailable: Ray does not answer, or refuses the token.
             InternalError: Ray refuses the call.
         """
-        return self.dashboard.get_json(APPLICATIONS)
+        return self.dashboard.get_json(APPLICATIONS, decode=self._details.read)
 
     def put(self, body: dict[str, Any]) -> None:
         """Replace the whole set: what `body` leaves out is deleted. Never tried twice.

@@ -21,8 +21,9 @@ from roost.records.events import Happening
 from roost.services.changes import Changes
 from roost.services.clock import Clock
 from roost.serving.history import told
-from roost.serving.observed import clean_message, parse_serve
-from roost.serving.plan import IngressOptions, Plan, plan
+from roost.serving.observed import clean_message
+from roost.serving.plan import IngressOptions, Plan
+from roost.serving.planner import Planner
 from roost.serving.transition import State, Wanted
 
 _log = logging.getLogger("roost.reconcile")
@@ -84,6 +85,7 @@ class Reconciler:
         self._leadership = Leadership(db, clock, name=LEASE, holder=holder)
         self._desired = Desired(db, self._leadership.check)
         self._engine = engine
+        self._planner = Planner()
         self._putter = Putter(LedEngine(engine, self._leadership), ingress)
         self._sightings = sightings
         self._changes = changes
@@ -142,7 +144,7 @@ class Reconciler:
         self._sightings.saw(now)
         self._leadership.require()  # the look may have taken longer than the lease
         pairs = [(item.wanted, item.state) for item in known if item.wanted and item.state]
-        planned = plan(pairs, parse_serve(details), now, self._putter.echoes.find_config)
+        planned = self._planner.plan(pairs, details, now, self._putter.echoes.find_config)
         try:
             states = self._act(known, planned, now)
         except RoostError as error:

@@ -74,6 +74,7 @@ class Desired:
     def save(self, observations: Iterable[Observation], observed_at: datetime) -> int:
         """Write what was seen, each record only while it is at the same generation; how many were written."""
         written = 0
+        events: list[Happening] = []
         with self._db.write() as session:
             self._may_write(session)
             for item in observations:
@@ -81,8 +82,8 @@ class Desired:
                 if not observe(session, item.key, item.generation, values):
                     continue
                 written += 1
-                for event in item.events:
-                    write_seen(session, event, observed_at)
+                events.extend(item.events)
+            write_seen(session, events, observed_at)
         return written
 
     def mark_stale(self, last_seen: datetime | None) -> int:
@@ -98,6 +99,10 @@ class Desired:
 
 def changed_values(old: State, new: State) -> dict[str, Any]:
     """The columns in which two states differ."""
+    if new is old:
+        return {}
+    if new is old:
+        return {}
     values = {name: getattr(new, name) for name in _STATE_COLUMNS if getattr(new, name) != getattr(old, name)}
     if "replicas" in values:
         values["replicas"] = [asdict(replica) for replica in new.replicas]

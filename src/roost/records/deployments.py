@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from functools import lru_cache
+from typing import Any, cast
 
-from sqlalchemy import Index, String, select, update
+from sqlalchemy import Index, String, Table, Update, bindparam, select, update
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from roost.keys import DeploymentKey, ModelKey
@@ -145,12 +146,22 @@ def observe(session: Session, key: str, generation: int, values: dict[str, Any])
     Returns:
         False, and nothing written, when the row has moved on from `generation`.
     """
+    given = {f"new_{name}": value for name, value in values.items()}
     result = session.execute(
-        update(DeploymentRow)
-        .where(DeploymentRow.key == key, DeploymentRow.generation == generation)
-        .values(**values, version=DeploymentRow.version + 1)
+        _observing(tuple(values)), {"the_key": key, "the_generation": generation, **given}
     )
     return _rows(result) == 1
+
+
+@lru_cache(maxsize=64)
+def _observing(columns: tuple[str, ...]) -> Update:
+    """The statement of `observe`; hundreds are executed in a burst, and making one costs more than that."""
+    table = cast(Table, DeploymentRow.__table__)  # of the row itself, the session would look for copies
+    return (
+        update(table)
+        .where(table.c.key == bindparam("the_key"), table.c.generation == bindparam("the_generation"))
+        .values({name: bindparam(f"new_{name}") for name in columns} | {"version": table.c.version + 1})
+    )
 
 
 def mark_stale(session: Session, last_seen: datetime | None) -> int:

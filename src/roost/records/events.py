@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, Index, Integer, String, Text, delete, func, select, update
+from sqlalchemy import BigInteger, Index, Integer, Row, String, Text, delete, func, insert, select, update
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from roost.contracts.event import EventKind
 from roost.records.base import Base
+
+_Brief = tuple[int, str, str, datetime, dict[str, Any]]
 
 
 class EventRow(Base):
@@ -41,15 +43,13 @@ class Happening:
 
 def add_event(session: Session, happening: Happening, at: datetime) -> None:
     """Write one event."""
-    session.add(
-        EventRow(
-            at=at,
-            kind=happening.kind,
-            subject=happening.subject,
-            message=happening.message,
-            data=happening.data,
-        )
-    )
+    add_events(session, [happening], at)
+
+
+def add_events(session: Session, happenings: Sequence[Happening], at: datetime) -> None:
+    """Write events of one moment, in order."""
+    if happenings:
+        session.execute(insert(EventRow), [{"at": at, **asdict(item)} for item in happenings])
 
 
 def repeat_event(session: Session, event_id: int, message: str, data: dict[str, Any]) -> None:
@@ -69,14 +69,15 @@ def list_events(
     return session.scalars(query.order_by(EventRow.id.desc()).limit(limit)).all()[::-1]
 
 
-def list_latest(session: Session, subject: str, *, since: datetime, limit: int) -> Sequence[EventRow]:
-    """The last events of one deployment, newest first."""
-    return session.scalars(
-        select(EventRow)
-        .where(EventRow.subject == subject, EventRow.at >= since)
-        .order_by(EventRow.id.desc())
-        .limit(limit)
-    ).all()
+def list_since(session: Session, subjects: Sequence[str], since: datetime) -> Sequence[Row[_Brief]]:
+    """Id, kind, subject, time and data of these deployments' events since then, newest first."""
+    rows: list[Row[_Brief]] = []
+    for start in range(0, len(subjects), 500):  # databases bound the variables of a statement
+        some = subjects[start : start + 500]
+        query = select(EventRow.id, EventRow.kind, EventRow.subject, EventRow.at, EventRow.data)
+        found = query.where(EventRow.at >= since, EventRow.subject.in_(some)).order_by(EventRow.id.desc())
+        rows.extend(session.execute(found))
+    return rows
 
 
 def delete_events_before(session: Session, at: datetime, *, limit: int) -> int:

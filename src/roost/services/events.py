@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Final, cast
+from typing import cast
 
 from sqlalchemy.orm import Session
 
 from roost.contracts.event import Event, EventKind, EventList
 from roost.keys import DeploymentKey
 from roost.records.database import Database
-from roost.records.events import EventRow, Happening, add_event, list_events, list_latest, repeat_event
+from roost.records.events import EventRow, Happening, add_events, list_events, list_since, repeat_event
 from roost.serving.repeats import WINDOW_S, Past, counted, find_repeated
-
-_LOOK_BACK: Final = 256
 
 
 class Events:
@@ -33,16 +32,19 @@ class Events:
         return EventList(items=[_event(row) for row in rows])
 
 
-def write_seen(session: Session, happening: Happening, at: datetime) -> None:
-    """Write what was seen of a deployment; what repeats too often is only counted (`serving.repeats`)."""
-    since = at - timedelta(seconds=WINDOW_S)
-    rows = list_latest(session, happening.subject, since=since, limit=_LOOK_BACK)
-    past = (Past(row.id, row.kind, row.at, row.data) for row in rows)
-    repeated = find_repeated(happening.kind, happening.data, past, at)
-    if repeated is None:
-        add_event(session, happening, at)
-    else:
-        repeat_event(session, repeated.id, happening.message, counted(repeated, at))
+def write_seen(session: Session, happenings: Sequence[Happening], at: datetime) -> None:
+    """Write what was seen of deployments; what repeats too often is only counted (`serving.repeats`)."""
+    past: dict[str, list[Past]] = {item.subject: [] for item in happenings}
+    for row in list_since(session, list(past), at - timedelta(seconds=WINDOW_S)):
+        past[row.subject].append(Past(row.id, row.kind, row.at, row.data))
+    fresh = []
+    for item in happenings:
+        repeated = find_repeated(item.kind, item.data, past[item.subject], at)
+        if repeated is None:
+            fresh.append(item)
+        else:
+            repeat_event(session, repeated.id, item.message, counted(repeated, at))
+    add_events(session, fresh, at)
 
 
 def _event(row: EventRow) -> Event:

@@ -58,12 +58,34 @@ class ObservedServe:
     target_capacity: float | None = None
 
 
+class Observer:
+    """Reads look after look. What is the same object as at the look before is not read again."""
+
+    def __init__(self) -> None:
+        self._apps: dict[str, tuple[Any, ObservedApp]] = {}
+
+    def parse(self, details: Mapping[str, Any]) -> ObservedServe:
+        """As `parse_serve`."""
+        before = self._apps
+        self._apps = {}
+        for name, app in _mapping(details.get("applications")).items():
+            known = before.get(name)
+            if known is None or known[0] is not app:
+                known = app, _app(_mapping(app))
+            self._apps[name] = known
+        return _serve(details, {name: app for name, (_, app) in self._apps.items()})
+
+
 def parse_serve(details: Mapping[str, Any]) -> ObservedServe:
     """Read the answer of `GET /api/serve/applications/`."""
+    return Observer().parse(details)
+
+
+def _serve(details: Mapping[str, Any], apps: dict[str, ObservedApp]) -> ObservedServe:
     options = details.get("http_options")
     location = details.get("proxy_location")
     return ObservedServe(
-        apps={name: _app(_mapping(app)) for name, app in _mapping(details.get("applications")).items()},
+        apps=apps,
         http_options=dict(options) if isinstance(options, Mapping) and options else None,
         proxy_location=location if isinstance(location, str) else None,
         target_capacity=details.get("target_capacity"),

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from roost.serving.observed import ObservedServe
-from roost.serving.transition import State, Wanted, move
+from roost.serving.observed import ObservedApp, ObservedServe
+from roost.serving.transition import Moved, State, Wanted, move
+
+Move = Callable[[Wanted, State, ObservedApp | None, dict[str, Any] | None, datetime], Moved]
 
 FindConfig = Callable[[str, dict[str, Any] | None], dict[str, Any] | None]
 """The application Ray holds under a name, in our own terms: see `Echoes`."""
@@ -71,6 +73,7 @@ def plan(
     observed: ObservedServe,
     now: datetime,
     find_config: FindConfig = lambda _name, config: config,
+    decide: Move = move,
 ) -> Plan:
     """Decide one cycle. Records that Ray may hold must all be given: what is not is a stranger's."""
     states: dict[str, State] = {}
@@ -80,7 +83,7 @@ def plan(
     held = {name: find_config(name, app.config) for name, app in observed.apps.items()}
     for wanted, state in records:
         try:
-            moved = move(wanted, state, observed.apps.get(wanted.app_name), held.get(wanted.app_name), now)
+            moved = decide(wanted, state, observed.apps.get(wanted.app_name), held.get(wanted.app_name), now)
         except Exception as error:  # noqa: BLE001  # whatever one record holds, the others are served
             broken[wanted.key] = error
             continue
@@ -110,6 +113,7 @@ class Echoes:
     def __init__(self) -> None:
         self._given: dict[str, dict[str, Any]] = {}
         self._echoed: dict[str, dict[str, Any]] = {}
+        self._found: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
 
     def gave(self, applications: Mapping[str, dict[str, Any]]) -> None:
         """Remember what was just PUT."""
@@ -117,10 +121,15 @@ class Echoes:
             if self._given.get(name) != app:
                 self._given[name] = app
                 self._echoed.pop(name, None)
+                self._found.pop(name, None)
 
     def find_config(self, name: str, config: dict[str, Any] | None) -> dict[str, Any] | None:
         """The application as it was given when `config` is Ray's answer to it, else `config`."""
         given = self._given.get(name)
         if config is None or given is None:
             return config
-        return given if self._echoed.setdefault(name, config) == config else config
+        asked, found = self._found.get(name, (None, config))
+        if asked is not config:  # the very same answer is not compared again
+            found = given if self._echoed.setdefault(name, config) == config else config
+            self._found[name] = config, found
+        return found
