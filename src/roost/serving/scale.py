@@ -14,6 +14,12 @@ from roost.contracts.autoscaling import Autoscaling
 
 _NEVER_S: Final = 86_400.0 * 365
 
+_REPORT_S: Final = 2.0
+"""Between two reports of load to Ray's controller."""
+
+_REPORT_ASLEEP_S: Final = 1.0
+"""Within so long a request that is held is known, and wakes."""
+
 
 def fixed(num_replicas: int) -> dict[str, Any]:
     """Ray's autoscaling config of a fixed count; it scales at once, to exactly that."""
@@ -40,8 +46,17 @@ def by_load(autoscaling: Autoscaling, initial: int) -> dict[str, Any]:
 
 def asleep() -> dict[str, Any]:
     """Ray's autoscaling config of a paused deployment: none until a request comes, then one."""
-    delays = {"upscale_delay_s": 0.0, "downscale_delay_s": 0.0, "downscale_to_zero_delay_s": _NEVER_S}
-    return _config(0, 1, 0, delays)
+    wakes = {
+        "upscale_delay_s": 0.0,
+        "downscale_delay_s": 0.0,
+        "downscale_to_zero_delay_s": _NEVER_S,
+        "metrics_interval_s": _REPORT_ASLEEP_S,
+        # Ray looks at the requests held within the last while. Their mean is not 0 while the one that woke it
+        # the last time is among them: it would wake again at once. Their minimum is.
+        "look_back_period_s": 3 * _REPORT_ASLEEP_S,
+        "aggregation_function": "min",
+    }
+    return _config(0, 1, 0, wakes)
 
 
 def bounds(app: Mapping[str, Any]) -> tuple[int, int]:
@@ -58,4 +73,5 @@ def initial(app: Mapping[str, Any]) -> int:
 
 def _config(low: int, high: int, start: int, more: Mapping[str, Any]) -> dict[str, Any]:
     # Ray goes to `initial_replicas` at once whenever the config changes: no wait for its next decision.
-    return {"min_replicas": low, "max_replicas": high, "initial_replicas": start, **more}
+    counts = {"min_replicas": low, "max_replicas": high, "initial_replicas": start}
+    return {**counts, "metrics_interval_s": _REPORT_S, **more}
