@@ -40,7 +40,7 @@ LONGEST_IN_FLIGHT_S: Final = 120.0
 LONGEST_PAUSE_S: Final = 5.0
 """Between two tries to reach Ray."""
 
-_RESTING: Final = frozenset({"running", "failed", "not_deployed", "paused", "unhealthy"})
+_RESTING: Final = frozenset({"running", "failed", "not_deployed", "paused"})
 
 
 class EngineSightings(Protocol):

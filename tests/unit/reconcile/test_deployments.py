@@ -86,6 +86,8 @@ def test_it_looks_often_only_while_something_is_under_way(house: Any) -> None:
     assert house.cycle(after_s=121) == 1.0
     house.ray.run(APP)
     assert house.cycle() == 1.0
+    house.ray.apps[APP].update(status="UNHEALTHY")
+    assert house.cycle() == 0.2, "a replica died; callers wait for the next"
 
 
 def test_deploying_b_leaves_a_as_it_was(house: Any) -> None:
