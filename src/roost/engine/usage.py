@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from roost.engine.dashboard import Dashboard
 
-_HOLDING: Final = frozenset({"ALIVE", "PENDING_CREATION"})
+_HOLDING: Final = ("ALIVE", "PENDING_CREATION")
 
 
 @dataclass(slots=True)
