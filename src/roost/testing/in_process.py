@@ -140,7 +140,9 @@ class InProcessServer:
         self.changes = Changes()
         self.db = Database(f"sqlite:///{folder}/roost.db")
         METADATA.create_all(self.db.engine)
-        self.view = EngineView(self.ray.list_nodes, self.ray.replica_log)
+        self.view = EngineView(
+            self.ray.list_nodes, self.ray.replica_log, monotonic=lambda: self.clock.now().timestamp()
+        )
         self.models = Models(self.db, self.store, self.clock)
         self.reconciler = Reconciler(
             self.db,
