@@ -11,6 +11,8 @@ from roost.bundle.runtime_zip import pack_runtime
 from roost.contracts.info import EngineInfo
 from roost.engine.embedded.cluster import EmbeddedCluster
 from roost.engine.embedded.exposure import open_ports
+from roost.engine.embedded.host import check_host
+from roost.engine.hardware import Cards, fake_cards, measure_cards
 from roost.engine.serve_api import ServeApi
 from roost.engine.serve_check import find_serve_trouble
 from roost.engine.token import find_token
@@ -79,9 +81,13 @@ class EmbeddedEngine:
             settings.home_dir,
             num_cpus=settings.num_cpus,
             num_gpus=settings.num_gpus,
+            cards=_cards(settings),
+            host=check_host(settings.cluster_host),
+            token=settings.ray_token.get_secret_value() if settings.ray_token else None,
             timeout_s=settings.start_timeout_s,
         )
         self._cluster.reserve()
+        _say_how_to_join(settings, self._cluster.address)
         self._keeper = EngineKeeper(self._cluster, on_ready)
         self.serve_url = self._cluster.serve_url
         self.ingress = IngressOptions()  # Serve is started with the cluster
@@ -197,6 +203,25 @@ def open_engine(settings: Settings, store: ObjectStore, on_ready: Callable[[], N
         if settings.ray_dashboard_url
         else EmbeddedEngine(settings, on_ready)
     )
+
+
+def _cards(settings: Settings) -> Cards:
+    cards = fake_cards(settings.fake_gpus) if settings.fake_gpus else measure_cards()
+    if cards.count:
+        _log.info("Cards of this machine: %s", "; ".join((str(cards), *cards.notes)))
+    return cards
+
+
+def _say_how_to_join(settings: Settings, address: str) -> None:
+    if is_loopback(settings.cluster_host):
+        return
+    _log.info("Other machines join with `roost node --address %s` and the token of this cluster", address)
+    if settings.resolved_storage_url.startswith("file:"):
+        _log.warning(
+            "The storage %s is a folder: every machine that joins must have it, shared, at the same path. "
+            "Use s3://, gs:// or az:// (--storage) where that is not so",
+            settings.resolved_storage_url,
+        )
 
 
 def _checked_url(what: str, url: str, flag: str) -> SplitResult:

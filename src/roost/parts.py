@@ -19,6 +19,7 @@ from roost.gateway.inference import InferenceGateway
 from roost.gateway.interfaces import Interfaces
 from roost.gateway.pool import UpstreamPool
 from roost.gateway.probes import ClusterCounts, Startup
+from roost.hosts import is_loopback
 from roost.reconcile.deployments import Reconciler
 from roost.reconcile.expiry import Expiry
 from roost.reconcile.scheduling import Scheduling
@@ -161,10 +162,12 @@ class Parts:
 def serve_settings(settings: Settings, serve_url: str, runtime_zip: str | None = None) -> ServeSettings:
     """How replicas are started; `runtime_zip` is what workers of an existing cluster run."""
     embedded = settings.ray_dashboard_url is None
+    # Nodes on other machines have folders of their own.
+    one_machine = embedded and is_loopback(settings.cluster_host)
     return ServeSettings(
         serve_url=serve_url,
         storage_url=settings.resolved_storage_url,
-        cache_dir=str(settings.resolved_cache_dir) if embedded else None,
+        cache_dir=str(settings.resolved_cache_dir) if one_machine else None,
         replica_cpus=settings.replica_cpus,
         limits=ReplicaLimits(max_body_bytes=settings.max_body_bytes),
         # Workers of an embedded cluster run in the server's own environment.

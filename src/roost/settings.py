@@ -36,7 +36,9 @@ class Settings(BaseSettings):
         None, description="Dashboard of an existing Ray cluster; without it an embedded one is started."
     )
     ray_token: SecretStr | None = Field(
-        None, description="Token of the Ray cluster; else Ray's own variables and file are read."
+        None,
+        description="Token of the Ray cluster. Without it an embedded one makes its own; of an existing one "
+        "Ray's own variables and file are read.",
     )
     serve_url: str | None = Field(
         None,
@@ -46,7 +48,14 @@ class Settings(BaseSettings):
         None, ge=1, description="CPUs of the embedded cluster; default is the machine's."
     )
     num_gpus: int | None = Field(
-        None, ge=0, description="GPUs of the embedded cluster; default is what Ray finds."
+        None, ge=0, description="GPUs of the embedded cluster; default is what is measured."
+    )
+    fake_gpus: list[str] = Field(
+        [], description='Invented cards of the embedded cluster, for trials, as JSON: `["12GiB"]`.'
+    )
+    cluster_host: str = Field(
+        "127.0.0.1",
+        description="Address of the embedded cluster; beyond loopback other machines join it (`roost node`).",
     )
     replica_cpus: float = Field(0.1, ge=0, le=1024, description="CPUs a replica reserves; it may use more.")
     start_timeout_s: float = Field(

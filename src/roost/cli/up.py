@@ -35,7 +35,17 @@ def up(
     storage: Annotated[
         str | None, typer.Option(metavar="URL", help="Artifacts. [default: a folder in home]")
     ] = None,
-    num_gpus: Annotated[int | None, typer.Option(min=0, help="GPUs of the embedded cluster.")] = None,
+    num_gpus: Annotated[
+        int | None, typer.Option(min=0, help="GPUs of the embedded cluster. [default: as measured]")
+    ] = None,
+    fake_gpu: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SIZE", help="Invent a card, for trials: 12GiB, 24GB. May be repeated."),
+    ] = None,
+    cluster_host: Annotated[
+        str | None,
+        typer.Option(metavar="IP", help="Address at which other machines join. [default: 127.0.0.1]"),
+    ] = None,
     insecure: Annotated[
         bool, typer.Option("--insecure", help="Allow an open server beyond loopback.")
     ] = False,
@@ -51,6 +61,8 @@ def up(
         "database_url": database,
         "storage_url": storage,
         "num_gpus": num_gpus,
+        "fake_gpus": fake_gpu or None,
+        "cluster_host": cluster_host,
         "insecure": insecure or None,
     }
     given = {name: value for name, value in flags.items() if value is not None}

@@ -64,7 +64,7 @@ class Advertised:
 def measure_cards(
     read: Callable[[], Measured] = read_cards, environment: Mapping[str, str] = os.environ
 ) -> Cards:
-    """The cards a process of this environment may use. Without a driver, or with a broken one: none, no error.
+    """The cards a process of this environment may use; none without a driver, or with a broken one.
 
     CUDA_VISIBLE_DEVICES is read as CUDA does: indices and UUIDs, up to the first that names no card. A card
     in MIG mode counts as one of its smallest slice, since a process sees one slice only.
@@ -132,6 +132,15 @@ def advertise(cards: Cards, num_gpus: int | None = None) -> Advertised:
         labels={VRAM: str(cards.mib)},
         resources={VRAM: with_memory * cards.mib},
     )
+
+
+def cards_environment(cards: Cards, inherited: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """`inherited` for a Ray that offers these cards; for invented ones nothing of real ones is said."""
+    return {
+        name: value
+        for name, value in inherited.items()
+        if not (cards.fake and name == "CUDA_VISIBLE_DEVICES")
+    }
 
 
 def _visible(cards: Sequence[Card], text: str | None) -> tuple[list[Card], bool]:

@@ -1,8 +1,7 @@
-"""The embedded Ray cluster of one home: at most one, bound to loopback, with a token of its own."""
+"""The embedded Ray cluster of one home: at most one, with its own token, on loopback unless told."""
 
 from __future__ import annotations
 
-import os
 import secrets
 import shutil
 import sys
@@ -13,17 +12,14 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final, Protocol
 
-from roost.engine.embedded.command import (
-    LOOPBACK,
-    log_dir,
-    object_store_size,
-    start_command,
-    start_environment,
-)
+from roost.engine.embedded.command import log_dir, object_store_size, start_command
+from roost.engine.embedded.environment import start_environment
+from roost.engine.embedded.host import LOOPBACK
 from roost.engine.embedded.ports import BlockClaim, PortBlock, claim_block
 from roost.engine.embedded.processes import core_processes, end_processes, find_processes, is_running
 from roost.engine.embedded.start import StartAttempt
 from roost.engine.embedded.state import ClusterState, boot_id, find_state, write_state
+from roost.engine.hardware import Cards, advertise, cards_environment
 from roost.engine.serve_api import ServeApi
 from roost.errors import EngineStartFailed, RoostError
 from roost.storage.node_cache import default_cache_dir
@@ -48,7 +44,10 @@ class EmbeddedCluster:
     Args:
         home: The server's home; `ray/cluster.json` in it says how to find the cluster again.
         num_cpus: CPUs Ray may give out; None for the machine's.
-        num_gpus: GPUs; None for what Ray finds.
+        num_gpus: GPUs; None for those of `cards`, and what Ray finds where there are none.
+        cards: The machine's, advertised to Ray.
+        host: Address of its node; other machines can join when it is not loopback. See `check_host`.
+        token: Its token; None for one of its own.
         timeout_s: Longest start.
         environment: More variables for all processes of the cluster.
 
@@ -62,6 +61,9 @@ class EmbeddedCluster:
         *,
         num_cpus: int | None = None,
         num_gpus: int | None = None,
+        cards: Cards | None = None,
+        host: str = LOOPBACK,
+        token: str | None = None,
         timeout_s: float = 120.0,
         environment: Mapping[str, str] | None = None,
     ) -> None:
@@ -69,14 +71,17 @@ class EmbeddedCluster:
         self._dir = home.absolute() / "ray"
         self._home = home.absolute()
         self._num_cpus = num_cpus
-        self._num_gpus = num_gpus
+        self._cards = cards or Cards()
+        self._advertised = advertise(self._cards, num_gpus)
+        self._host = host
         self._timeout_s = timeout_s
         self._environment = dict(environment or {})
         self._state_file = self._dir / "cluster.json"
         self._state: ClusterState | None = None
         self._claim: BlockClaim | None = None
         self._ports: PortBlock | None = None
-        self._token = secrets.token_hex(32)
+        self._given_token = token
+        self._token = token or secrets.token_hex(32)
 
     def reserve(self) -> None:
         """Settle ports and token, so that the URLs are known before it runs and stay over its restarts.
@@ -119,7 +124,12 @@ class EmbeddedCluster:
     @property
     def serve_url(self) -> str:
         """Where its deployments answer. The same at every start of this home, while its ports are free."""
-        return f"http://{LOOPBACK}:{self.ports.serve}"
+        return f"http://{self._host}:{self.ports.serve}"
+
+    @property
+    def address(self) -> str:
+        """Where nodes join it."""
+        return f"{self._host}:{self.ports.gcs}"
 
     @property
     def token(self) -> str:
@@ -187,6 +197,7 @@ class EmbeddedCluster:
             port_base=base,
             phase="starting",
             made_with=self._made_with(),
+            host=self._host,
         )
         # Written before anything exists, so that a kill at any later moment leaves nothing unknown.
         write_state(self._state_file, state)
@@ -212,10 +223,10 @@ class EmbeddedCluster:
         return StartAttempt(
             state,
             command=start_command(
-                state, num_cpus=self._num_cpus, num_gpus=self._num_gpus, object_store_bytes=store_bytes
+                state, num_cpus=self._num_cpus, advertised=self._advertised, object_store_bytes=store_bytes
             ),
             environment=start_environment(
-                state, os.environ, self._environment, default_cache_dir() / "bytecode"
+                state, cards_environment(self._cards), self._environment, default_cache_dir() / "bytecode"
             ),
             kept_logs=self._dir / "failed-start",
         )
@@ -237,7 +248,7 @@ class EmbeddedCluster:
         complete = state.phase == "ready" and len(state.core) == _CORE_SIZE
         if not complete or state.boot_id != boot_id() or state.made_with != self._made_with():
             return False
-        if not all(is_running(core) for core in state.core):
+        if self._given_token not in (None, state.token) or not all(is_running(core) for core in state.core):
             return False
         api = ServeApi(f"http://{LOOPBACK}:{state.ports.dashboard}", state.token, timeout_s=5.0)
         try:
@@ -254,7 +265,8 @@ class EmbeddedCluster:
             "ray": _version("ray"),
             "roost": _version("roost"),
             "num_cpus": str(self._num_cpus),
-            "num_gpus": str(self._num_gpus),
+            "advertised": str(self._advertised),
+            "host": self._host,
             "environment": repr(sorted(self._environment.items())),
         }
 

@@ -1,59 +1,49 @@
-"""The command and the environment of `ray start` for an embedded cluster."""
+"""The command of `ray start`: of an embedded cluster, and what a joining node has in common with it."""
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from collections.abc import Mapping
-from importlib.util import cache_from_source, find_spec
 from pathlib import Path
 from typing import Final
 
 import psutil
 
-from roost.engine.embedded.haproxy import write_wrapper
-from roost.engine.embedded.processes import MARK
+from roost.engine.embedded.host import LOOPBACK
 from roost.engine.embedded.state import ClusterState
+from roost.engine.hardware import Advertised
 
-LOOPBACK: Final = "127.0.0.1"
 _MIB: Final = 1024**2
 _STORE_MIN: Final = 100 * _MIB
 _STORE_MAX: Final = 1024 * _MIB
 
-# A request with a small picture passes in one piece: with HAProxy's 16 KiB a body of 70 KB took twice
-# as long and gave half the throughput (docs/decisions/0005-ingress-buffers.md).
-_INGRESS_BUFFER: Final = 96 * 1024
-_INGRESS_THREADS_MAX: Final = 4
-_LONGEST_REQUEST_S: Final = 900
-
-# They would make Ray join, or its tools ask, another cluster.
-_DROPPED: Final = (
-    "RAY_ADDRESS",
-    "RAY_API_SERVER_ADDRESS",
-    "RAY_AUTH_TOKEN_PATH",
-    "RAY_JOB_CONFIG_JSON_ENV_VAR",
-    "RAY_NAMESPACE",
-    "RAY_NODE_ID",
-    "RAY_RAYLET_PID",
-    "RAY_REDIS_ADDRESS",
-    "RAY_TMPDIR",
-)
-# The server's own settings hold keys and passwords; a replica needs none but these.
-_KEPT_OF_ROOST: Final = ("ROOST_CACHE_DIR", "ROOST_CACHE_MAX_GB", "ROOST_WORKER_PROVIDES")
-
 
 def start_command(
-    state: ClusterState, *, num_cpus: int | None, num_gpus: int | None, object_store_bytes: int
+    state: ClusterState, *, num_cpus: int | None, advertised: Advertised, object_store_bytes: int
 ) -> list[str]:
     """The command line: `ray start --head`, run by this interpreter, with every port given."""
     ports = state.ports
     flags = {
         "port": ports.gcs,
+        # On loopback also when other machines join: their nodes do not need it, and our server is here.
         "dashboard-host": LOOPBACK,
         "dashboard-port": ports.dashboard,
         # Said explicitly, so that a dashboard that does not come up fails the start.
         "include-dashboard": "true",
-        "node-ip-address": LOOPBACK,
+    }
+    return ray_start("--head", flags | node_flags(state, num_cpus, advertised, object_store_bytes))
+
+
+def node_flags(
+    state: ClusterState, num_cpus: int | None, advertised: Advertised, object_store_bytes: int
+) -> dict[str, object]:
+    """The flags of every node, by name: its address, ports, files and what it offers; None is not given."""
+    ports = state.ports
+    labels = ",".join(f"{name}={value}" for name, value in advertised.labels.items())
+    return {
+        "node-ip-address": state.host,
         "node-manager-port": ports.inner(0),
         "object-manager-port": ports.inner(1),
         "dashboard-agent-listen-port": ports.inner(2),
@@ -67,51 +57,17 @@ def start_command(
         "include-log-monitor": "false",
         "object-store-memory": object_store_bytes,
         "num-cpus": num_cpus,
-        "num-gpus": num_gpus,
+        "num-gpus": advertised.num_gpus,
+        "resources": json.dumps(advertised.resources) if advertised.resources else None,
+        "labels": labels or None,
     }
-    given = [f"--{name}={value}" for name, value in flags.items() if value is not None]
+
+
+def ray_start(role: str, flags: Mapping[str, object]) -> list[str]:
+    """`ray start` with these flags, run by this interpreter."""
     run = "from ray.scripts.scripts import main; main()"
-    return [
-        sys.executable,
-        "-c",
-        run,
-        "start",
-        "--head",
-        "--disable-usage-stats",
-        "--log-style=record",
-        *given,
-    ]
-
-
-def start_environment(
-    state: ClusterState, inherited: Mapping[str, str], added: Mapping[str, str], bytecode_dir: Path
-) -> dict[str, str]:
-    """The environment of all processes of the cluster. Writes the HAProxy wrapper into its run directory."""
-    kept = {
-        name: value
-        for name, value in inherited.items()
-        if name not in _DROPPED and (not name.startswith("ROOST_") or name in _KEPT_OF_ROOST)
-    }
-    wrapper = write_wrapper(Path(state.run_dir))
-    ours = {
-        MARK: state.cluster_id,
-        "RAY_AUTH_MODE": "token",
-        "RAY_AUTH_TOKEN": state.token,
-        "RAY_USAGE_STATS_ENABLED": "0",
-        "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
-        "RAY_START_HOOK": "roost.engine.embedded.start_hook.keep_lean",
-        # Ray's own switch for one-machine clusters: without it a loopback address is replaced by the
-        # machine's outer one, and its processes listen on all interfaces.
-        "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
-        # Ray's own waits are for an idle machine; how long a start may take is for our time-out to say.
-        "RAY_DASHBOARD_STARTUP_TIMEOUT_S": "600",
-        "RAY_DASHBOARD_SUBPROCESS_MODULE_WAIT_READY_TIMEOUT": "600",
-        "DASHBOARD_METRIC_PORT": str(state.ports.inner(7)),
-        "NO_PROXY": _no_proxy(inherited),
-        "no_proxy": _no_proxy(inherited),
-        **_ingress(state, wrapper),
-    }
-    return {**kept, **_bytecode(kept, bytecode_dir), **added, **ours}
+    given = [f"--{name}={value}" for name, value in flags.items() if value is not None]
+    return [sys.executable, "-c", run, "start", role, "--disable-usage-stats", "--log-style=record", *given]
 
 
 def ray_dir(state: ClusterState) -> Path:
@@ -142,73 +98,3 @@ def object_store_size() -> tuple[int, str | None]:
         f"Only {free // _MIB} MiB of /dev/shm are free; Ray keeps its objects on disk, which is slower. "
         "In a container, raise --shm-size to 256m or more."
     )
-
-
-def _ingress(state: ClusterState, wrapper: Path | None) -> dict[str, str]:
-    """Serve's settings: HAProxy as ingress where there is one, files and ports of our own."""
-    directory = Path(state.run_dir) / "h"
-    http, grpc = state.ports.replica_http, state.ports.replica_grpc
-    settings = {
-        "THROUGHPUT_OPTIMIZED": "1",
-        # Without it a log shows nothing until a replica has written 1000 lines.
-        "REQUEST_PATH_LOG_BUFFER_SIZE": "1",
-        # Requests go there while Ray builds a new version. Ray binds its default of 8500 so that two clusters
-        # of a machine share it, and one would answer for the other.
-        "FALLBACK_PROXY_HTTP_PORT": str(state.ports.inner(10)),
-        "FALLBACK_PROXY_GRPC_PORT": str(state.ports.inner(11)),
-        # How long a replica that is to stop still takes requests, for the ingress to forget it; Ray's default
-        # of 30 s would hold a paused model's room for so long (docs/decisions/0009-drain-and-wake.md).
-        "DIRECT_INGRESS_MIN_DRAINING_PERIOD_S": "8",
-        # Within so long a waiting request wakes a paused model, and load is seen.
-        "HANDLE_AUTOSCALING_METRIC_PUSH_INTERVAL_S": "1",
-        "REPLICA_AUTOSCALING_METRIC_PUSH_INTERVAL_S": "2",
-        # An ingress that died is noticed at the third look: after 12 s, not 30 s.
-        "PROXY_HEALTH_CHECK_PERIOD_S": "4",
-        "DIRECT_INGRESS_MIN_HTTP_PORT": str(http[0]),
-        "DIRECT_INGRESS_MAX_HTTP_PORT": str(http[1]),
-        "DIRECT_INGRESS_MIN_GRPC_PORT": str(grpc[0]),
-        "DIRECT_INGRESS_MAX_GRPC_PORT": str(grpc[1]),
-        "HAPROXY_CONFIG_FILE_LOC": str(directory / "haproxy.cfg"),
-        "HAPROXY_SOCKET_PATH": str(directory / "admin.sock"),
-        "HAPROXY_METRICS_SOCKET_PATH": str(directory / "metrics.sock"),
-        "HAPROXY_SERVER_STATE_BASE": str(directory),
-        "HAPROXY_SERVER_STATE_FILE": str(directory / "state"),
-        "HAPROXY_STATS_PORT": str(state.ports.inner(8)),
-        "HAPROXY_METRICS_PORT": str(state.ports.inner(9)),
-        "HAPROXY_TUNE_BUFSIZE": str(_INGRESS_BUFFER),
-        "HAPROXY_NBTHREAD": str(_ingress_threads()),
-        # At each change of routes HAProxy is replaced; the old process ends with its last request, but no
-        # later than this. Ray's default of 120 s would cut off what is held while a large model starts.
-        "HAPROXY_HARD_STOP_AFTER_S": str(_LONGEST_REQUEST_S),
-        # Ports of replicas that left are not given out again for so long. Ray derives it from the time above;
-        # but an idle connection to an old process, which knows the old ports, ends after 90 s.
-        "PORT_QUARANTINE_S": "150",
-    }
-    if wrapper is not None:
-        settings |= {"ENABLE_HA_PROXY": "1", "HAPROXY_BINARY_PATH": str(wrapper)}
-    return {f"RAY_SERVE_{name}": value for name, value in settings.items()}
-
-
-def _ingress_threads() -> int:
-    """Half of the cores at most: the replicas need the others."""
-    return max(1, min(_INGRESS_THREADS_MAX, (psutil.cpu_count() or 1) // 2))
-
-
-def _bytecode(environment: Mapping[str, str], bytecode_dir: Path) -> dict[str, str]:
-    """Where Python keeps compiled modules: halves the start where Ray was installed without them.
-
-    Each of Ray's twenty processes would otherwise compile all it imports (uv installs no bytecode,
-    container images often forbid writing it).
-    """
-    spec = find_spec("ray")
-    if spec is None or spec.origin is None or Path(cache_from_source(spec.origin)).exists():
-        return {}
-    return {
-        "PYTHONPYCACHEPREFIX": environment.get("PYTHONPYCACHEPREFIX", str(bytecode_dir)),
-        "PYTHONDONTWRITEBYTECODE": "",
-    }
-
-
-def _no_proxy(inherited: Mapping[str, str]) -> str:
-    known = inherited.get("no_proxy") or inherited.get("NO_PROXY") or ""
-    return ",".join(part for part in (known, LOOPBACK, "localhost") if part)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 
-from roost.engine.embedded.command import LOOPBACK
 from roost.engine.serve_api import ServeApi
 from roost.errors import EngineUnavailable, RoostError
 
@@ -18,12 +17,12 @@ class ServeStart:
     `error` is what Ray said last, and `refused` whether trying on is pointless.
     """
 
-    def __init__(self, api: ServeApi, serve_port: int) -> None:
+    def __init__(self, api: ServeApi, *, host: str, port: int) -> None:
         self.done = threading.Event()
         self.error: RoostError | None = None
         self.refused = False
         self._api = api
-        self._port = serve_port
+        self._http_options = {"host": host, "port": port}
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="roost-serve-start", daemon=True)
 
@@ -44,7 +43,7 @@ class ServeStart:
     def _bring_up(self) -> None:
         body = {
             "proxy_location": "HeadOnly",
-            "http_options": {"host": LOOPBACK, "port": self._port},
+            "http_options": self._http_options,
             "applications": [],
         }
         started = False

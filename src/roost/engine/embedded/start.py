@@ -8,13 +8,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from roost.engine.embedded.command import LOOPBACK, log_dir
+from roost.engine.embedded.command import log_dir
 from roost.engine.embedded.failure import keep_logs, start_failed
+from roost.engine.embedded.host import ALL_INTERFACES, LOOPBACK
+from roost.engine.embedded.launch import launch
 from roost.engine.embedded.processes import core_programs, find_processes
 from roost.engine.embedded.serve_start import ServeStart
 from roost.engine.embedded.state import ClusterState
 from roost.engine.serve_api import ServeApi
 from roost.errors import EngineStartFailed
+from roost.hosts import is_loopback
 
 _POLL_S: Final = 0.05
 _LOOK_EVERY_S: Final = 0.5
@@ -47,8 +50,10 @@ class StartAttempt:
         deadline = time.monotonic() + timeout_s
         on_progress("Starting Ray")
         api = ServeApi(f"http://{LOOPBACK}:{self._state.ports.dashboard}", self._state.token)
-        serve = ServeStart(api, self._state.ports.serve)
-        ray = self._launch()
+        # Serve gives replicas on all machines the same address to listen on.
+        host = LOOPBACK if is_loopback(self._state.host) else ALL_INTERFACES
+        serve = ServeStart(api, host=host, port=self._state.ports.serve)
+        ray = launch(self._command, self._environment, Path(self._state.run_dir))
         serve.begin()
         try:
             self._watch(ray, serve, should_abort, on_progress, deadline)
@@ -59,20 +64,6 @@ class StartAttempt:
             if ray.poll() is None:
                 ray.kill()
             ray.wait()
-
-    def _launch(self) -> subprocess.Popen[bytes]:
-        # In a folder of its own: a `types.py` in the caller's would break Ray's processes.
-        run_dir = Path(self._state.run_dir)
-        with (run_dir / "start.log").open("wb") as log:
-            return subprocess.Popen(
-                self._command,
-                env=self._environment,
-                cwd=run_dir,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
 
     def _watch(
         self,

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Literal
 
+from roost.engine.embedded.host import LOOPBACK
 from roost.engine.embedded.ports import PortBlock
 
 
@@ -21,9 +22,11 @@ class ProcessId:
 
 @dataclass(frozen=True, slots=True)
 class ClusterState:
-    """One cluster of ours.
+    """One cluster of ours, or one node that joined a cluster.
 
     Attributes:
+        token: The cluster's; empty where it has none.
+        host: Address of the node.
         cluster_id: Value of ROOST_CLUSTER_ID in the environment of all its processes.
         boot_id: Of the machine's kernel; after a reboot none of the processes can be alive.
         run_dir: Sockets and logs; a short path, since socket paths are limited to 107 characters.
@@ -39,6 +42,7 @@ class ClusterState:
     phase: Literal["starting", "ready"]
     made_with: dict[str, str] = field(default_factory=dict)
     core: tuple[ProcessId, ...] = ()
+    host: str = LOOPBACK
 
     @property
     def ports(self) -> PortBlock:

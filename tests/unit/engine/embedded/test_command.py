@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from roost.engine.embedded.command import object_store_size, start_command, start_environment
+from roost.engine.embedded.command import object_store_size, start_command
 from roost.engine.embedded.state import ClusterState
+from roost.engine.hardware import Advertised
 
 
 @pytest.fixture
@@ -14,19 +15,20 @@ def state(tmp_path: Path) -> ClusterState:
 
 
 def test_the_token_is_never_on_the_command_line(state: ClusterState) -> None:
-    command = start_command(state, num_cpus=None, num_gpus=None, object_store_bytes=1)
+    command = start_command(state, num_cpus=None, advertised=Advertised(), object_store_bytes=1)
     assert "secret" not in " ".join(command)
 
 
 def test_hardware_is_left_to_ray_unless_given(state: ClusterState) -> None:
-    command = start_command(state, num_cpus=None, num_gpus=None, object_store_bytes=1)
-    assert not [word for word in command if word.startswith(("--num-cpus", "--num-gpus"))]
-    command = start_command(state, num_cpus=3, num_gpus=0, object_store_bytes=1)
+    command = start_command(state, num_cpus=None, advertised=Advertised(), object_store_bytes=1)
+    unknown = ("--num-cpus", "--num-gpus", "--resources", "--labels")
+    assert not [word for word in command if word.startswith(unknown)]
+    command = start_command(state, num_cpus=3, advertised=Advertised(0), object_store_bytes=1)
     assert {"--num-cpus=3", "--num-gpus=0"} <= set(command)
 
 
 def test_every_port_of_ray_is_given_and_lies_in_the_block(state: ClusterState) -> None:
-    command = start_command(state, num_cpus=None, num_gpus=None, object_store_bytes=1)
+    command = start_command(state, num_cpus=None, advertised=Advertised(), object_store_bytes=1)
     ports = dict(word[2:].split("=", 1) for word in command if "port=" in word)
     assert sorted(ports) == [
         "dashboard-agent-grpc-port",
@@ -45,49 +47,18 @@ def test_every_port_of_ray_is_given_and_lies_in_the_block(state: ClusterState) -
     assert len(set(ports.values())) == len(ports)
 
 
-def test_secrets_of_the_server_and_addresses_of_other_clusters_stay_out(
-    state: ClusterState, tmp_path: Path
-) -> None:
-    inherited = {
-        "PATH": "/bin",
-        "AWS_ACCESS_KEY_ID": "needed by replicas",
-        "ROOST_API_KEYS": "k",
-        "ROOST_DATABASE_URL": "postgresql://u:p@h/d",
-        "ROOST_CACHE_DIR": "/cache",
-        "RAY_ADDRESS": "ray://elsewhere",
-        "RAY_AUTH_TOKEN": "of another cluster",
-        "RAY_AUTH_TOKEN_PATH": "/elsewhere",
-    }
-    environment = start_environment(state, inherited, {"EXTRA": "1"}, tmp_path)
-    assert environment["PATH"] == "/bin"
-    assert environment["AWS_ACCESS_KEY_ID"] == "needed by replicas"
-    assert environment["ROOST_CACHE_DIR"] == "/cache"
-    assert environment["EXTRA"] == "1"
-    assert environment["ROOST_CLUSTER_ID"] == "c1"
-    assert environment["RAY_AUTH_TOKEN"] == "secret"
-    assert not {"ROOST_API_KEYS", "ROOST_DATABASE_URL", "RAY_ADDRESS", "RAY_AUTH_TOKEN_PATH"} & set(
-        environment
-    )
+def test_cards_are_advertised_as_label_and_resource(state: ClusterState) -> None:
+    cards = Advertised(2, {"vram_mib": "24576"}, {"vram_mib": 49_152})
+    command = start_command(state, num_cpus=None, advertised=cards, object_store_bytes=1)
+    assert {"--num-gpus=2", "--labels=vram_mib=24576", '--resources={"vram_mib": 49152}'} <= set(command)
 
 
-def test_a_proxy_is_never_asked_for_loopback(state: ClusterState, tmp_path: Path) -> None:
-    environment = start_environment(state, {"no_proxy": "corp.example"}, {}, tmp_path)
-    assert environment["no_proxy"] == environment["NO_PROXY"] == "corp.example,127.0.0.1,localhost"
+def test_the_node_has_the_clusters_address_and_the_dashboard_stays_on_loopback(tmp_path: Path) -> None:
+    state = ClusterState("c1", "secret", "b1", str(tmp_path), 20_000, "starting", host="10.0.0.5")
+    command = start_command(state, num_cpus=None, advertised=Advertised(), object_store_bytes=1)
+    assert {"--node-ip-address=10.0.0.5", "--dashboard-host=127.0.0.1"} <= set(command)
 
 
 def test_the_object_store_is_bounded() -> None:
     size, _ = object_store_size()
     assert 100 * 1024**2 <= size <= 1024**3
-
-
-def test_serve_takes_no_port_outside_the_block(state: ClusterState, tmp_path: Path) -> None:
-    """Its fallback proxy would share Ray's default port with that of another cluster."""
-    environment = start_environment(state, {}, {}, tmp_path)
-    ports = {
-        name: int(value)
-        for name, value in environment.items()
-        if name.startswith("RAY_SERVE_") and name.endswith("_PORT")
-    }
-    assert {"RAY_SERVE_FALLBACK_PROXY_HTTP_PORT", "RAY_SERVE_FALLBACK_PROXY_GRPC_PORT"} <= ports.keys()
-    assert all(20_000 <= port <= 20_499 for port in ports.values())
-    assert len(set(ports.values())) == len(ports)
