@@ -17,6 +17,7 @@ ONE = {
     "min_replicas": 1,
     "max_replicas": 1,
     "initial_replicas": 1,
+    "metrics_interval_s": 2.0,
     "upscale_delay_s": 0.0,
     "downscale_delay_s": 0.0,
 }

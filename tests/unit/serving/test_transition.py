@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from roost.serving.observed import ObservedApp, ObservedReplica
-from roost.serving.scale import fixed
-from roost.serving.transition import Moved, State, Wanted, move
+from roost.serving.scale import asleep, fixed
+from roost.serving.transition import IN_PLACE, WOKEN, Moved, State, Wanted, move, paused
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 V1: dict[str, Any] = {
@@ -291,3 +291,87 @@ def test_unhealthy_says_why() -> None:
     app = seen("UNHEALTHY", V1, OLD, deployment="UNHEALTHY", message="health check timed out")
     state = step(want(), RUNS, app).state
     assert (state.phase, state.message) == ("unhealthy", "health check timed out")
+
+
+PAUSED_V1: dict[str, Any] = {**V1, "deployments": [{"name": "App", "autoscaling_config": asleep()}]}
+WHY = "Paused to make room for f/s/other; the next request wakes it."
+EARLIER = NOW - timedelta(minutes=5)
+
+
+class TestPause:
+    DECIDED = paused(RUNS, WHY, EARLIER)
+    ASLEEP = replace(DECIDED, replicas=())
+    STARTING = ObservedReplica("r", "STARTING")
+
+    def test_it_is_put_without_room_for_a_replica_and_says_why(self) -> None:
+        moved = step(want(), self.DECIDED, seen("RUNNING", V1, OLD, deployment="HEALTHY"))
+        assert moved.application == PAUSED_V1
+        assert (moved.state.phase, moved.state.message) == ("paused", WHY)
+        assert moved.state.used_at == EARLIER
+
+    def test_the_target_from_before_does_not_wake_it(self) -> None:
+        """Ray shows the old target, as DEPLOYING, until its controller's next turn."""
+        app = seen("DEPLOYING", PAUSED_V1, OLD, deployment="HEALTHY", target=1)
+        assert step(want(), self.DECIDED, app).state.pause == "paused"
+
+    def test_it_stays_as_it_is(self) -> None:
+        app = seen("RUNNING", PAUSED_V1, deployment="HEALTHY", target=0)
+        assert step(want(), self.ASLEEP, app) == Moved(self.ASLEEP, PAUSED_V1)
+
+    def test_a_request_wakes_it(self) -> None:
+        app = seen("RUNNING", PAUSED_V1, self.STARTING, deployment="UPSCALING", target=1)
+        moved = step(want(), self.ASLEEP, app)
+        assert moved.application == V1
+        assert (moved.state.pause, moved.state.phase, moved.state.message, moved.state.used_at) == (
+            "waking",
+            "deploying",
+            WOKEN,
+            NOW,
+        )
+        starting = step(want(), moved.state, seen("DEPLOYING", V1, self.STARTING, deployment="UPDATING"))
+        assert (starting.state.phase, starting.state.message) == ("deploying", WOKEN)
+        later = NOW + timedelta(seconds=6)
+        up = step(want(), starting.state, seen("RUNNING", V1, NEW, deployment="HEALTHY"), later).state
+        assert (up.pause, up.phase, up.message, up.used_at) == ("", "running", "", later)
+
+    def test_a_ray_that_lost_it_is_told_of_it_and_starts_nothing(self) -> None:
+        moved = step(want(), self.ASLEEP, None)
+        assert moved.application == PAUSED_V1
+        assert (moved.state.phase, moved.state.message) == ("paused", WHY)
+
+    def test_a_wake_that_fails_is_a_failed_start(self) -> None:
+        waking = replace(self.ASLEEP, pause="waking", phase="deploying", message=WOKEN)
+        failed = seen("DEPLOY_FAILED", V1, deployment="DEPLOY_FAILED", message="ValueError: x")
+        moved = step(want(), waking, failed)
+        assert (moved.state.pause, moved.state.step, moved.state.failures) == ("", "clear", 1)
+        assert moved.state.message == "Start 1 of 3 failed, the next follows in 1 s. ValueError: x"
+
+    def test_undeployed_while_paused(self) -> None:
+        app = seen("RUNNING", PAUSED_V1, deployment="HEALTHY", target=0)
+        moved = step(want(generation=2, present=False), self.ASLEEP, app)
+        assert (moved.application, moved.state.pause, moved.state.phase) == (None, "", "deleting")
+
+
+class TestInPlace:
+    def test_it_says_that_there_is_a_gap_and_ends_when_it_runs(self) -> None:
+        wanted = want(V2, generation=2)
+        state = replace(RUNS, phase="deploying", replicas=(OUTDATED,), in_place=True)
+        surging = seen("DEPLOYING", V2, OLD, ObservedReplica("r", "STARTING"), deployment="UPDATING")
+        moved = step(wanted, state, surging)
+        assert moved.application is not None
+        assert moved.application["deployments"][0]["max_surge_percent"] == 0
+        stopping = seen("DEPLOYING", moved.application, replace(OLD, state="STOPPING"), deployment="UPDATING")
+        state = step(wanted, moved.state, stopping).state
+        assert (state.phase, state.message, state.in_place) == ("deploying", IN_PLACE, True)
+        state = step(wanted, state, seen("RUNNING", moved.application, NEW, deployment="HEALTHY")).state
+        assert (state.phase, state.message, state.in_place) == ("running", "", False)
+
+
+def test_what_took_long_to_start_counts_as_used_when_it_is_up() -> None:
+    deploying = replace(RECORDED, phase="deploying", used_at=EARLIER)
+    state = step(want(), deploying, seen("RUNNING", V1, OLD, deployment="HEALTHY")).state
+    assert (state.phase, state.used_at) == ("running", NOW)
+    again = step(
+        want(), state, seen("RUNNING", V1, OLD, deployment="HEALTHY"), NOW + timedelta(hours=1)
+    ).state
+    assert again.used_at == NOW
