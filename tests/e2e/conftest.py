@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from roost.engine.embedded.cluster import EmbeddedCluster
 from roost.testing.server_process import START_TIMEOUT_S, ServerProcess, plain_environment
 
 
@@ -24,8 +25,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.ray)
             if item.get_closest_marker("timeout") is None:
                 item.add_marker(pytest.mark.timeout(600))
-    # Those with servers of their own come last, when the shared one can end: never two clusters at once.
-    items.sort(key=lambda item: "make_server" in getattr(item, "fixturenames", ()))
+    # Never two clusters at once: those with servers of their own come when the shared one can end, and the
+    # cluster that no server starts comes last.
+    items.sort(key=_turn)
+
+
+def _turn(item: pytest.Item) -> int:
+    names = getattr(item, "fixturenames", ())
+    return 2 if "existing_ray" in names else 1 if "make_server" in names else 0
 
 
 @dataclass(frozen=True)
@@ -114,6 +121,22 @@ def server(tmp_path_factory: pytest.TempPathFactory, node_cache: Path) -> Iterat
         server.end()
     finally:
         server.stop()
+
+
+@pytest.fixture(scope="session")
+def existing_ray(
+    tmp_path_factory: pytest.TempPathFactory, make_server: Callable[..., ServerProcess], node_cache: Path
+) -> Iterator[EmbeddedCluster]:
+    """A Ray that no server started, with what its nodes are told; servers get `cluster_environment`."""
+    for shared in _SHARED:
+        shared.end()
+    on_nodes = {"ROOST_CACHE_DIR": str(node_cache), "PYTHONPATH": str(Path(__file__).with_name("project"))}
+    ray = EmbeddedCluster(tmp_path_factory.mktemp("existing"), num_cpus=4, environment=on_nodes)
+    try:
+        ray.start()
+        yield ray
+    finally:
+        ray.stop()
 
 
 @pytest.fixture

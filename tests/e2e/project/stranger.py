@@ -1,0 +1,17 @@
+"""A Serve application that somebody else deploys by hand."""
+
+from __future__ import annotations
+
+import os
+
+from ray import serve
+from starlette.requests import Request
+
+
+@serve.deployment(ray_actor_options={"num_cpus": 0.1})
+class Stranger:
+    async def __call__(self, request: Request) -> str:
+        return str(os.getpid())
+
+
+app = Stranger.bind()
