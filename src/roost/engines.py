@@ -82,7 +82,7 @@ class EmbeddedEngine:
             num_cpus=settings.num_cpus,
             num_gpus=settings.num_gpus,
             cards=_cards(settings),
-            host=check_host(settings.cluster_host),
+            host=check_host(settings.cluster_host, flag="--cluster-host"),
             token=settings.ray_token.get_secret_value() if settings.ray_token else None,
             timeout_s=settings.start_timeout_s,
         )

@@ -14,6 +14,7 @@ from roost.cli.deploy import deploy
 from roost.cli.doctor import doctor
 from roost.cli.events import events
 from roost.cli.explain import explain
+from roost.cli.node import node
 from roost.cli.output import print_error, say
 from roost.cli.status import status
 from roost.cli.up import down, up
@@ -43,7 +44,7 @@ def main(
     """Keeps machine-learning models and serves them on Ray."""
 
 
-for _command in (up, down, status, deploy, deployments.undeploy, deployments.logs, doctor):
+for _command in (up, down, node, status, deploy, deployments.undeploy, deployments.logs, doctor):
     app.command()(_command)
 app.command()(events)
 app.command()(explain)

@@ -51,7 +51,7 @@ def up(
     ] = False,
 ) -> None:
     """Run the server; without a Ray address it starts an embedded cluster and stops it on exit."""
-    _require_server()
+    require_server()
     flags: dict[str, Any] = {
         "host": host,
         "port": port,
@@ -77,12 +77,17 @@ def down(
     ] = 40.0,
 ) -> None:
     """End the server of this home, and an embedded cluster that a killed server left behind."""
-    _require_server()
+    require_server()
     flags = {} if home is None else {"home": home}
     note(import_module("roost.daemon").end_server(flags, timeout))
 
 
-def _require_server() -> None:
+def require_server() -> None:
+    """Return when the server extra is installed.
+
+    Raises:
+        Unavailable: naming what is missing.
+    """
     missing = [name for name in _SERVER_MODULES if find_spec(name) is None]
     if missing:
         raise Unavailable(

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import secrets
-import shutil
 import sys
-import tempfile
 import uuid
 from collections.abc import Callable, Mapping
 from importlib.metadata import PackageNotFoundError, version
@@ -16,7 +14,8 @@ from roost.engine.embedded.command import log_dir, object_store_size, start_comm
 from roost.engine.embedded.environment import start_environment
 from roost.engine.embedded.host import LOOPBACK
 from roost.engine.embedded.ports import BlockClaim, PortBlock, claim_block
-from roost.engine.embedded.processes import core_processes, end_processes, find_processes, is_running
+from roost.engine.embedded.processes import core_processes, find_processes, is_running
+from roost.engine.embedded.remains import end_remains, make_run_dir, new_run_dir
 from roost.engine.embedded.start import StartAttempt
 from roost.engine.embedded.state import ClusterState, boot_id, find_state, write_state
 from roost.engine.hardware import Cards, advertise, cards_environment
@@ -27,7 +26,6 @@ from roost.storage.node_cache import default_cache_dir
 _CORE_SIZE: Final = 3
 _FAST_GRACE_S: Final = 0.5
 _GRACE_S: Final = 3.0
-_RUN_DIR_PREFIX: Final = "roost-"
 
 
 class EventLike(Protocol):
@@ -193,7 +191,7 @@ class EmbeddedCluster:
             cluster_id=uuid.uuid4().hex,
             token=self._token,
             boot_id=boot_id(),
-            run_dir=str(_short_dir()),
+            run_dir=str(new_run_dir()),
             port_base=base,
             phase="starting",
             made_with=self._made_with(),
@@ -215,9 +213,7 @@ class EmbeddedCluster:
             raise
 
     def _prepare(self, state: ClusterState) -> StartAttempt:
-        run_dir = Path(state.run_dir)
-        run_dir.mkdir(mode=0o700)
-        (run_dir / "h").mkdir()
+        make_run_dir(state)
         store_bytes, warning = object_store_size()
         self.warnings = [warning] if warning else []
         return StartAttempt(
@@ -232,17 +228,8 @@ class EmbeddedCluster:
         )
 
     def _end(self, *, fast: bool) -> bool:
-        state = find_state(self._state_file) or self._state
-        self._state = None
-        if state is None:
-            return False
-        found = 0
-        if state.boot_id == boot_id():
-            found = end_processes(state.cluster_id, grace_s=_FAST_GRACE_S if fast else _GRACE_S)
-        if Path(state.run_dir).name.startswith(_RUN_DIR_PREFIX):
-            shutil.rmtree(state.run_dir, ignore_errors=True)
-        self._state_file.unlink(missing_ok=True)
-        return found > 0
+        known, self._state = self._state, None
+        return end_remains(self._state_file, known, grace_s=_FAST_GRACE_S if fast else _GRACE_S)
 
     def _is_adoptable(self, state: ClusterState) -> bool:
         complete = state.phase == "ready" and len(state.core) == _CORE_SIZE
@@ -269,14 +256,6 @@ class EmbeddedCluster:
             "host": self._host,
             "environment": repr(sorted(self._environment.items())),
         }
-
-
-def _short_dir() -> Path:
-    """A new folder's path; Ray's sockets in it must stay below 108 characters."""
-    base = Path(tempfile.gettempdir())
-    if len(str(base)) > 12:
-        base = Path("/tmp")  # noqa: S108 - the folder is made for the owner only, and must not exist
-    return base / f"{_RUN_DIR_PREFIX}{secrets.token_hex(4)}"
 
 
 def _version(distribution: str) -> str:

@@ -10,7 +10,7 @@ MACHINE = {"127.0.0.1", "10.0.0.5"}
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "10.0.0.5"])
 def test_an_address_of_this_machine_is_taken(host: str) -> None:
-    assert check_host(host, MACHINE) == host
+    assert check_host(host, MACHINE, flag="--cluster-host") == host
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def test_an_address_of_this_machine_is_taken(host: str) -> None:
 )
 def test_any_other_is_refused_with_the_reason(host: str, why: str) -> None:
     with pytest.raises(BadRequest) as caught:
-        check_host(host, MACHINE)
+        check_host(host, MACHINE, flag="--cluster-host")
     assert why in caught.value.message
     assert "--cluster-host" in (caught.value.hint or "")
 
