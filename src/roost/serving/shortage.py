@@ -30,7 +30,7 @@ def shortage(options: Mapping[str, Any], nodes: Sequence[NodeInfo], *, made_on: 
     if not nodes:
         return f"{wants}; no node is alive."
     if not able:
-        return f"{wants}; no node has that much, also when it is empty."
+        return f"{wants}; no node has that much, also when empty."
     largest = min(able, key=lambda node: _missing(needed, node))
     return (
         f"{wants}; no node has it free (largest: {label(largest)!r} with {_amounts(_free(needed, largest))})."
