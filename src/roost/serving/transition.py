@@ -37,7 +37,7 @@ FIRST_PAUSE_S: Final = 1.0
 RUNNING: Final = "RUNNING"
 
 SERVING: Final = frozenset({RUNNING, "RECOVERING", "UPDATING", "PENDING_MIGRATION"})
-"""States of a replica that answers: also while a new controller looks at it, or it takes over new settings."""
+"""States of a replica that answers: also under the eyes of a new controller, or taking over settings."""
 
 NOT_STARTED: Final = "NOT_STARTED"
 
@@ -238,7 +238,8 @@ def _seen(wanted: Wanted, state: State, app: ObservedApp, status: str, now: date
     # Right after a PUT the deployments still show the target from before it.
     target = app.target if settled or _is_within(app.target, target_of(wanted, state)) else None
     phase = phase_of(status, target=target, running=fresh)
-    if state.pause == "paused":
+    asleep = state.phase == "paused" and state.observed_generation == wanted.generation
+    if state.pause == "paused" or (asleep and target == 0):  # also in the flash of another's PUT
         phase = "paused"
     came_up = phase == "running" and state.phase == "deploying"
     woken = state.pause == "waking" and phase == "running"

@@ -2,12 +2,13 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
+from roost.contracts.autoscaling import Autoscaling
 from roost.serving.observed import ObservedApp, ObservedReplica
-from roost.serving.scale import asleep, fixed
+from roost.serving.scale import asleep, by_load, fixed
 from roost.serving.transition import IN_PLACE, WOKEN, Moved, State, Wanted, move, paused
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -350,6 +351,31 @@ class TestPause:
         app = seen("RUNNING", PAUSED_V1, deployment="HEALTHY", target=0)
         moved = step(want(generation=2, present=False), self.ASLEEP, app)
         assert (moved.application, moved.state.pause, moved.state.phase) == (None, "", "deleting")
+
+
+class TestAsleepByLoad:
+    APP: ClassVar[dict[str, Any]] = {
+        **V1,
+        "deployments": [
+            {"name": "App", "autoscaling_config": by_load(Autoscaling(min_replicas=0, max_replicas=2), 1)}
+        ],
+    }
+    ASLEEP = replace(RUNS, phase="paused", replicas=())
+
+    def test_a_request_wakes_it(self) -> None:
+        state = step(want(self.APP), self.ASLEEP, seen("RUNNING", self.APP, deployment="UPSCALING")).state
+        assert state.phase == "deploying"
+        state = step(want(self.APP), state, seen("RUNNING", self.APP, NEW, deployment="HEALTHY")).state
+        assert state.phase == "running"
+
+    def test_the_flash_of_anothers_put_does_not_show(self) -> None:
+        app = seen("DEPLOYING", self.APP, deployment="HEALTHY", target=0)
+        assert step(want(self.APP), self.ASLEEP, app).state.phase == "paused"
+
+    def test_an_update_is_deploying_until_it_has_run(self) -> None:
+        app = seen("DEPLOYING", self.APP, deployment="UPDATING", target=0)
+        state = step(want(self.APP, generation=2), self.ASLEEP, app).state
+        assert state.phase == "deploying"
 
 
 class TestInPlace:
