@@ -15,7 +15,7 @@ from roost.reconcile.usage import UsageAsker
 from roost.serving.occupancy import Holder, Waiting, asked, holder, leaving, unplaced, waiting
 from roost.serving.room import could_fit
 from roost.serving.scheduler import Decision, make_room
-from roost.serving.transition import State, Wanted, paused
+from roost.serving.transition import IN_PLACE, State, Wanted, paused
 
 _log = logging.getLogger("roost.reconcile")
 
@@ -132,5 +132,5 @@ def _followed(
             why = f"Paused to make room for {key}; the next request wakes it."
             result[victim] = paused(pairs[victim][1], why, holders[victim].used_at)
         if decision.in_place:
-            result[key] = replace(pairs[key][1], in_place=True)
+            result[key] = replace(pairs[key][1], in_place=True, message=IN_PLACE)
     return result

@@ -10,9 +10,12 @@ from typing import Any
 import pytest
 
 from roost.contracts.deployment import Deployment, DeployRequest
+from roost.contracts.info import NodeInfo
+from roost.contracts.requirements import ModelRequirements
 from roost.errors import EngineUnavailable, InternalError
 from roost.keys import DeploymentKey, ModelKey
 from roost.reconcile.deployments import Reconciler
+from roost.reconcile.scheduling import Scheduling
 from roost.records.database import Database
 from roost.records.tables import METADATA
 from roost.services.changes import Changes
@@ -22,6 +25,7 @@ from roost.services.models import Models
 from roost.serving.plan import IngressOptions
 from roost.serving.scale import initial
 from roost.serving.settings import ServeSettings
+from roost.serving.usage import Usage
 from roost.testing.fake_clock import FakeClock
 from roost.testing.memory_store import MemoryStore
 from roost.testing.ready_models import save_ready_model
@@ -38,6 +42,12 @@ class Ray:
         refuses: Names whose application is refused.
         away: Whether Ray does not answer.
         unrouted: Route prefixes that the ingress does not know yet.
+        gib: Memory of its one node.
+        used_gib: What the actors there hold.
+        usage: By route prefix what replicas say; the others were idle since they are up.
+        asked: Route prefixes whose replicas were asked for their usage.
+        looks: How often it was asked for nodes.
+        placed: Replicas that are only just coming up.
     """
 
     def __init__(self) -> None:
@@ -47,6 +57,12 @@ class Ray:
         self.refuses: set[str] = set()
         self.away = False
         self.unrouted: set[str] = set()
+        self.gib = 10.0
+        self.used_gib = 0.0
+        self.usage: dict[str, Usage | None] = {}
+        self.asked: list[tuple[str, int]] = []
+        self.looks = 0
+        self.placed: set[str] = set()
         self._replicas = 0
 
     def get(self) -> dict[str, Any]:
@@ -75,7 +91,10 @@ class Ray:
         """All replicas of `name` are new, and up."""
         count = initial(self.apps[name]["deployed_app_config"])
         self._replicas += count
-        replicas = [{"replica_id": f"r{self._replicas - n}", "state": "RUNNING"} for n in range(count)]
+        replicas = [
+            {"replica_id": f"r{self._replicas - n}", "state": "RUNNING", "node_id": "n1"}
+            for n in range(count)
+        ]
         part = {"status": "HEALTHY", "message": "", "target_num_replicas": count, "replicas": replicas}
         self.apps[name].update(status="RUNNING", message="", deployments={"App": part})
 
@@ -84,6 +103,54 @@ class Ray:
         old = self.apps[name]["deployments"].get("App", {}).get("replicas", [])
         part = {"status": "DEPLOY_FAILED", "message": message, "target_num_replicas": 1, "replicas": old}
         self.apps[name].update(status="DEPLOY_FAILED", message=GENERIC, deployments={"App": part})
+
+    def wait(self, name: str, *, status: str = "DEPLOYING", target: int = 1) -> None:
+        """`name` has one more replica, which waits for room; those that ran go on."""
+        old = self.apps[name]["deployments"].get("App", {}).get("replicas", [])
+        self._replicas += 1
+        new = {"replica_id": f"r{self._replicas}", "state": "STARTING", "node_id": None}
+        part = {"status": "UPDATING", "message": "", "target_num_replicas": target, "replicas": [*old, new]}
+        self.apps[name].update(status=status, deployments={"App": part})
+
+    def stop(self, name: str) -> None:
+        """The replicas of `name` drain."""
+        part = self.apps[name]["deployments"]["App"]
+        part["target_num_replicas"] = 0
+        for replica in part["replicas"]:
+            replica["state"] = "STOPPING"
+
+    def sleep(self, name: str) -> None:
+        """`name` has no replica any more, and needs none."""
+        part = {"status": "HEALTHY", "message": "", "target_num_replicas": 0, "replicas": []}
+        self.apps[name].update(status="RUNNING", deployments={"App": part})
+
+    def list_nodes(self) -> list[NodeInfo]:
+        if self.away:
+            raise EngineUnavailable("Ray does not answer at 'http://ray'.")
+        self.looks += 1
+        return [
+            NodeInfo(
+                node_id="n1",
+                name="node-one",
+                ip="10.0.0.1",
+                alive=True,
+                resources={"CPU": 8.0, "memory": self.gib * 1024**3},
+                used={"memory": self.used_gib * 1024**3},
+            )
+        ]
+
+    def unplaced_replicas(self) -> set[str]:
+        return {
+            replica["replica_id"]
+            for shown in self.apps.values()
+            for part in shown["deployments"].values()
+            for replica in part["replicas"]
+            if replica["state"] == "STARTING"
+        } - self.placed
+
+    def ask_usage(self, prefix: str, replicas: int) -> Usage | None:
+        self.asked.append((prefix, replicas))
+        return self.usage.get(prefix, Usage(0, 3600.0))
 
     def forget(self, name: str) -> None:
         """The deletion of `name` is done."""
@@ -117,13 +184,15 @@ class House:
             self.clock,
             holder=holder,
             ingress=IngressOptions(http_options={"port": 1}),
+            scheduling=Scheduling(self.ray, self.ray.ask_usage, lambda: self.clock.now().timestamp()),
             is_routed=lambda prefix, version: prefix not in self.ray.unrouted,
             monotonic=lambda: self.clock.now().timestamp(),
         )
 
     def deploy(self, run_name: str = "r", **request: Any) -> Deployment:
         key = ModelKey("f", "s", run_name)
-        save_ready_model(self.db, key, bundle=request.pop("bundle", "b" * 64))
+        needs = ModelRequirements(ram_gb=request.pop("ram_gb", 0))
+        save_ready_model(self.db, key, bundle=request.pop("bundle", "b" * 64), requirements=needs)
         request.setdefault("name", run_name)
         return self.deployments.deploy(key, DeployRequest(**request))
 
