@@ -6,12 +6,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 import psutil
 
 from roost.engine.embedded.processes import find_processes
+from roost.engine.node.raylet import find_raylet
 
 _POLL_S: Final = 0.2
 _REPLICA: Final = "ray::ServeReplica:"
@@ -33,27 +33,6 @@ sys.exit(0 if accepted else str(why))
 def count_replicas(cluster_id: str) -> int:
     """Replicas of Serve among the processes of a node."""
     return sum(_title(process).startswith(_REPLICA) for process in find_processes(cluster_id))
-
-
-@dataclass(frozen=True, slots=True)
-class Raylet:
-    """The process that is a node for the cluster."""
-
-    pid: int
-    node_id: str
-
-
-def find_raylet(cluster_id: str) -> Raylet | None:
-    """The raylet among the processes of a node."""
-    for process in find_processes(cluster_id):
-        try:
-            words = process.cmdline()
-        except psutil.Error:
-            continue
-        ids = [word.split("=", 1)[1] for word in words if word.startswith("--node_id=")]
-        if words and words[0].endswith("/raylet") and ids:
-            return Raylet(process.pid, ids[0])
-    return None
 
 
 def drain(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,12 +17,15 @@ from roost.engine.embedded.state import ClusterState, boot_id, write_state
 from roost.engine.hardware import Advertised, Cards, advertise, cards_environment
 from roost.engine.node.address import ClusterAddress, check_answers, own_ip
 from roost.engine.node.command import join_command, join_environment
-from roost.engine.node.drain import drain, find_raylet
+from roost.engine.node.drain import drain
 from roost.engine.node.join import JoinAttempt
+from roost.engine.node.raylet import find_raylet
 from roost.errors import EngineStartFailed
 from roost.storage.node_cache import default_cache_dir
 
 _GRACE_S: Final = 1.0
+_TRIES: Final = 3
+"""Ray gives its own parts 15 s to start, which is not enough on a machine that is busy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +108,15 @@ class WorkerNode:
         check_answers(cluster)
         ip = self.offer.node_ip or own_ip(cluster)
         claim = claim_block(self._folder)
+        deadline = time.monotonic() + self._timeout_s
         try:
-            self._join(cluster, ip, claim.block.base, should_abort)
+            for left in reversed(range(_TRIES)):
+                failure = self._join(cluster, ip, claim.block.base, should_abort, deadline)
+                if failure is None:
+                    return
+                if left == 0:
+                    raise failure
+                self.end_remains()
         except BaseException:
             self.end_remains()
             raise
@@ -142,8 +153,14 @@ class WorkerNode:
         return end_remains(self._state_file, known, grace_s=_GRACE_S)
 
     def _join(
-        self, cluster: ClusterAddress, ip: str, port_base: int, should_abort: Callable[[], bool]
-    ) -> None:
+        self,
+        cluster: ClusterAddress,
+        ip: str,
+        port_base: int,
+        should_abort: Callable[[], bool],
+        deadline: float,
+    ) -> EngineStartFailed | None:
+        """None when it has joined; else what Ray failed at."""
         state = ClusterState(
             cluster_id=uuid.uuid4().hex,
             token=cluster.token,
@@ -161,13 +178,16 @@ class WorkerNode:
         self._environment = join_environment(
             state, cards_environment(self.offer.cards), self._added, default_cache_dir() / "bytecode"
         )
-        self._attempt(state, cluster).run(should_abort, timeout_s=self._timeout_s)
+        failure = self._attempt(state, cluster).run(should_abort, deadline=deadline)
+        if failure is not None:
+            return failure
         raylet = find_raylet(state.cluster_id)
         core = identify(raylet.pid) if raylet else None
         if core is None:
-            raise EngineStartFailed("Ray died just after this node had joined.")
+            return EngineStartFailed("Ray died just after this node had joined.")
         self._state = state.ready((core,))
         write_state(self._state_file, self._state)
+        return None
 
     def _attempt(self, state: ClusterState, cluster: ClusterAddress) -> JoinAttempt:
         store_bytes, _warning = object_store_size()
