@@ -161,7 +161,8 @@ def _table(rows: Iterable[DeploymentRow], serve_url: str) -> dict[str, Route]:
             capability=row.capability,
             phase=row.phase,
             timeout_s=row.timeout_s,
-            answers=holds or serves(row),
+            # While Ray gives a replica a new config it is neither RUNNING nor away.
+            answers=holds or serves(row) or row.phase == "running",
             holds=holds,
             ray_status=row.ray_status,
         )

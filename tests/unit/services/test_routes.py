@@ -148,6 +148,7 @@ def test_another_capability(table: RouteTable) -> None:
     ("phase", "replicas", "answers"),
     [
         ("running", RUNNING, True),
+        ("running", [{**RUNNING[0], "state": "UPDATING"}], True),
         ("paused", [], True),
         ("deploying", RUNNING, True),
         ("failed", RUNNING, True),
@@ -170,6 +171,38 @@ def test_what_answers(
         with pytest.raises(Unavailable, match=f"'det/ssd' cannot answer now: it is {phase}") as raised:
             table.resolve("det/ssd", "detection")
         assert raised.value.retry_after_s == 2.0
+
+
+@pytest.mark.parametrize(
+    ("columns", "holds"),
+    [
+        ({"phase": "running"}, False),
+        ({"phase": "paused", "pause": "paused"}, True),
+        ({"phase": "deploying", "pause": "waking", "replicas": []}, True),
+        ({"phase": "paused"}, True),
+        ({"phase": "deploying", "in_place": True, "replicas": []}, True),
+        ({"phase": "failed", "in_place": True, "replicas": []}, False),
+        ({"phase": "deploying", "in_place": True, "replicas": [], "step": "clear"}, False),
+        ({"phase": "deploying", "autoscaling": {"min_replicas": 0}, "replicas": []}, True),
+        ({"phase": "deploying", "autoscaling": {"min_replicas": 0}, "replicas": [], "generation": 2}, False),
+        ({"phase": "deploying", "autoscaling": {"min_replicas": 0}, "replicas": [], "failures": 1}, False),
+        ({"phase": "deploying", "autoscaling": {"min_replicas": 1}, "replicas": []}, False),
+        ({"phase": "deploying", "replicas": []}, False),
+    ],
+)
+def test_where_ray_holds_requests(
+    db: Database, changes: Changes, columns: dict[str, Any], holds: bool
+) -> None:
+    add(db, DETECTOR, **columns)
+    table = RouteTable(db, changes, serve_url="http://s")
+    table.reload()
+    assert table.holds(DETECTOR) is holds
+    if holds:
+        assert table.resolve("det/ssd", "detection").answers
+
+
+def test_nothing_is_held_for_what_is_not_deployed(table: RouteTable) -> None:
+    assert not table.holds(DeploymentKey("not", "deployed", "run1"))
 
 
 def test_what_is_undeployed_has_no_route(db: Database, table: RouteTable) -> None:
