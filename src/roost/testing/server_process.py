@@ -92,15 +92,19 @@ class ServerProcess:
         if state is not None and state.cluster_id not in {known.cluster_id for known in self.clusters}:
             self.clusters.append(state)
 
-    def ray_application(self, name: str) -> dict[str, Any]:
-        """What Ray says of one application."""
+    def ray_details(self) -> dict[str, Any]:
+        """What Ray says of Serve."""
         state = self.cluster()
         api = ServeApi(f"http://127.0.0.1:{state.ports.dashboard}", state.token)
         try:
-            found: dict[str, Any] = api.get()["applications"][name]
-            return found
+            return api.get()
         finally:
             api.close()
+
+    def ray_application(self, name: str) -> dict[str, Any]:
+        """What Ray says of one application."""
+        found: dict[str, Any] = self.ray_details()["applications"][name]
+        return found
 
     def interrupt(self, timeout_s: float = STOP_TIMEOUT_S) -> int:
         """Ctrl-C; the exit code."""
