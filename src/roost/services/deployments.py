@@ -25,7 +25,10 @@ from roost.services.deployment_target import Target
 from roost.services.engine_view import EngineView
 from roost.services.models import Models
 from roost.services.targets import Targets
+from roost.services.unplaced import list_unplaced, place
+from roost.serving.placement import is_placed
 from roost.serving.settings import ServeSettings
+from roost.serving.spec import replica_options
 
 MAX_LOG_LINES: Final = 10_000
 
@@ -56,6 +59,7 @@ class Deployments:
         self._changes = changes
         self._clock = clock
         self._wake = wake
+        engine.when_seen(self.place_waiting)
 
     def deploy(self, model: ModelKey, request: DeployRequest) -> Deployment:
         """Want this model with this config; what is wanted already, and has not failed, is not written again.
@@ -142,6 +146,15 @@ class Deployments:
         self.get(key)
         return self._engine.replica_log(key.app_name, min(tail, MAX_LOG_LINES))
 
+    def place_waiting(self) -> bool:
+        """Place what was deployed while no node for it was known; False while there is such."""
+        unplaced = list_unplaced(self._db)
+        nodes = self._engine.find_nodes() if unplaced else None
+        placed = place(self._db, unplaced, nodes, self._clock.now()) if nodes else []
+        if placed:
+            self._changes.notify()  # the reconciler, which calls this, looks again in a moment
+        return len(placed) == len(unplaced)
+
     def _write(self, target: Target, request: DeployRequest) -> Deployment:
         now = self._clock.now()
         key = target.key
@@ -167,6 +180,8 @@ class Deployments:
                 happenings.append(_deployed(row))
             for happening in happenings:
                 add_event(session, happening, now)
+        if not is_placed(replica_options(target.application)):
+            self._engine.when_seen(self.place_waiting)
         self._tell()
         return self._view(row)
 

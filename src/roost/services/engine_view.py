@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +13,8 @@ from roost.contracts.info import NodeInfo
 from roost.errors import EngineUnavailable
 
 NODES_FRESH_S: Final = 2.0
+
+_log = logging.getLogger("roost.engine")
 
 
 class EngineView:
@@ -38,11 +41,21 @@ class EngineView:
         self._node_trouble = ""
         self._nodes: Sequence[NodeInfo] | None = None
         self._nodes_at = 0.0
+        self._work: Callable[[], bool] | None = None
+
+    def when_seen(self, work: Callable[[], bool]) -> None:
+        """Do `work` when Ray is next seen, and again until it returns True. Other work is forgotten."""
+        with self._lock:
+            self._work = work
 
     def saw(self, at: datetime) -> None:
         """Ray answered at `at`."""
         with self._lock:
             self._last_seen, self._trouble = at, ""
+            work = self._work
+        if work is not None and _is_done(work):
+            with self._lock:
+                self._work = None if self._work is work else self._work
 
     def lost(self, reason: str) -> datetime | None:
         """Ray does not answer; returns when it last did."""
@@ -92,3 +105,11 @@ class EngineView:
         """Names of the nodes that were seen, by id; asks nobody."""
         with self._lock:
             return {node.node_id: node.name for node in self._nodes or ()}
+
+
+def _is_done(work: Callable[[], bool]) -> bool:
+    try:
+        return work()
+    except Exception:  # noqa: BLE001  # whoever saw Ray goes on; the work is tried again
+        _log.exception("What was to be done once Ray is seen failed; it is tried again")
+        return False

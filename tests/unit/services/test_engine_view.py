@@ -41,6 +41,25 @@ def view(ray: Ray, clock: FakeClock) -> EngineView:
     return EngineView(ray.nodes, lambda name, tail: "", monotonic=lambda: clock.now().timestamp())
 
 
+def test_work_is_done_when_ray_is_seen_until_it_succeeds(view: EngineView) -> None:
+    answers: list[bool | Exception] = [ValueError("no"), False, True, True]
+    done: list[bool | Exception] = []
+
+    def work() -> bool:
+        done.append(answers.pop(0))
+        if isinstance(done[-1], Exception):
+            raise done[-1]
+        return done[-1]
+
+    view.when_seen(work)
+    assert done == []
+    for _ in range(5):
+        view.saw(EPOCH)
+    assert done[1:] == [False, True]
+    assert isinstance(done[0], ValueError)
+    assert view.last_seen == EPOCH
+
+
 def test_nodes_are_asked_for_when_what_is_known_is_old(view: EngineView, ray: Ray, clock: FakeClock) -> None:
     assert view.node_names() == {}
     assert view.find_nodes() == [NODE]

@@ -378,6 +378,43 @@ class TestTiers:
         room.deploy()
         assert room.options() == actor_options(CARD_8, 0.1, [N12, N24])
 
+    def test_what_was_deployed_while_ray_was_away_is_placed_once_its_nodes_are_known(
+        self, room: Room
+    ) -> None:
+        room.save(requirements=CARD_8)
+        room.server.ray.away = True
+        room.server.deployments.deploy(MODEL, DeployRequest())
+        assert room.options() == actor_options(CARD_8, 0.1)
+        room.server.ray.away = False
+        room.server.settle()
+        assert room.options() == actor_options(CARD_8, 0.1, [N12, N24])
+        deployment = room.server.deployments.get(KEY)
+        assert (deployment.phase, deployment.generation, deployment.observed_generation) == ("running", 2, 2)
+        (put,) = room.server.ray.puts[-1]["applications"]
+        assert put["deployments"][0]["ray_actor_options"] == room.options()
+
+    def test_it_is_placed_when_its_node_joins(self, room: Room) -> None:
+        room.save(requirements=CARD_8)
+        room.server.ray.away = True
+        room.server.ray.slow.add(APP)
+        room.server.deployments.deploy(MODEL, DeployRequest())
+        room.nodes(gpu_node("head"))
+        room.server.ray.away = False
+        room.server.settle()
+        assert room.options() == actor_options(CARD_8, 0.1)
+        room.nodes(gpu_node("head"), N12)
+        room.server.settle()
+        assert room.options() == actor_options(CARD_8, 0.1, [N12])
+
+    def test_what_serves_already_is_left_where_it_is(self, room: Room) -> None:
+        room.save(requirements=CARD_8)
+        room.server.ray.away = True
+        room.server.deployments.deploy(MODEL, DeployRequest())
+        room.observe(replicas=[replica("r1", N12)])
+        room.server.ray.away = False
+        room.server.settle()
+        assert room.options() == actor_options(CARD_8, 0.1)
+
     def test_one_that_failed_is_placed_anew(self, room: Room) -> None:
         room.save(requirements=CARD_8)
         room.nodes(N24)
