@@ -190,7 +190,7 @@ def test_a_wrong_token_is_said_and_the_server_goes_on(
         wait_until(lambda: "refuses our token" in status(server), TIMEOUT_S, "the token is refused")
         shown = run("doctor", ROOST_URL=server.url)
         assert shown.code == 1
-        assert "(401). Set ROOST_RAY_TOKEN" in " ".join(shown.out.split())
+        assert "refuses our token (403). Set ROOST_RAY_TOKEN" in " ".join(shown.out.split())
         monkeypatch.setenv("ROOST_URL", server.url)
         assert list(roost.list_models()) == []
     finally:
