@@ -17,7 +17,7 @@ _GRACE_S: Final = 0.01
 _WAKE_S: Final = 600.0
 """For so long the time of a request that is held does not count."""
 
-_LOOK_S: Final = 5.0
+_LOOK_S: Final = 1.0
 """Between two looks whether it is held."""
 
 
