@@ -65,7 +65,7 @@ def run_node(
         say("; ".join((f"Cards: {offer.cards}", *offer.cards.notes)))
         node = WorkerNode(folder, offer, timeout_s=options.timeout_s)
         service = NodeService(node, find_cluster, say, drain_s=options.drain_s)
-        with _signals(service, say):
+        with _signals(service):
             service.run(lambda cluster: on_joined(_joined(node, cluster)))
     finally:
         lock.release()
@@ -116,12 +116,10 @@ def _joined(node: WorkerNode, cluster: ClusterAddress) -> dict[str, Any]:
 
 
 @contextmanager
-def _signals(service: NodeService, say: Callable[[str], None]) -> Iterator[None]:
+def _signals(service: NodeService) -> Iterator[None]:
     def handle(*_: object) -> None:
         if service.leave.is_set():
             service.hurry.set()
-            return
-        say("Leaving: replicas are moved elsewhere first. Once more to leave at once.")
         service.leave.set()
 
     before = {each: signal.signal(each, handle) for each in _SIGNALS}

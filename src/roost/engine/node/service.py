@@ -14,7 +14,7 @@ from roost.errors import RoostError
 WATCH_S: Final = 0.5
 GONE_AFTER_S: Final = 5.0
 FIRST_PAUSE_S: Final = 1.0
-LONGEST_PAUSE_S: Final = 15.0
+LONGEST_PAUSE_S: Final = 5.0
 
 
 class Joinable(Protocol):
@@ -123,6 +123,8 @@ class NodeService:
                 return
 
     def _depart(self) -> None:
+        if self._node.alive():
+            self._say("Leaving. Replicas are moved elsewhere first; once more to leave at once.")
         left = self._node.leave(drain_s=self._drain_s, hurry=self.hurry.is_set)
         if left:
             self._say(f"{left} replica{'' if left == 1 else 's'} did not find another place in time.")
