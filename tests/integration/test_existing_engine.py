@@ -83,7 +83,8 @@ def test_a_serve_that_listens_elsewhere(ray: FakeServe, start: Callable[..., Par
     info = parts.info(False)
     assert info.engine.state == "ready"
     assert info.engine.message == (
-        f"Nothing answers at 'http://127.0.0.1:{port}' (ConnectError). Ray says that Serve listens on port {port}. "
+        f"Nothing answers at 'http://127.0.0.1:{port}' (ConnectError). "
+        f"Ray says that Serve listens on port {port}. "
         "Set ROOST_SERVE_URL (--serve-url) to where callers reach it."
     )
     not_routed = f"It runs; Serve at http://127.0.0.1:{port} does not route all requests to it yet."

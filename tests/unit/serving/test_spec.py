@@ -133,3 +133,16 @@ def test_pins_that_the_worker_lacks(pins: list[str], missing: list[str]) -> None
 def test_only_missing_pins_make_a_runtime_env() -> None:
     assert "runtime_env" not in make(pins=("numpy==2.3.1",))
     assert make(pins=("numpy==2.3.1", "left-pad==1.0"))["runtime_env"] == {"uv": ["left-pad==1.0"]}
+
+
+def test_workers_with_another_roost_get_the_servers_runtime() -> None:
+    spec = ReplicaSpec.model_validate(make(pins=("torch==2.9.0", "six==1.17.0"))["args"])
+    settings = ServeSettings(
+        serve_url="http://h:1",
+        storage_url="file:///s",
+        installed_version=INSTALLED.get,
+        runtime_zip="s3://b/runtime/abc.zip",
+    )
+    shipped = application(spec, scale=fixed(1), actor_options={}, settings=settings)
+    assert shipped["runtime_env"] == {"py_modules": ["s3://b/runtime/abc.zip"], "uv": ["six==1.17.0"]}
+    assert restarts_replicas({**shipped, "runtime_env": {"uv": ["six==1.17.0"]}}, shipped)
