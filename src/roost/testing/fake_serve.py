@@ -1,16 +1,19 @@
-"""A real HTTP server on loopback that behaves as Ray's dashboard does for Serve, nodes and logs.
+"""A real HTTP server on loopback that behaves as Ray's dashboard does for Serve, nodes, actors and logs.
 
 `tests/contract/test_serve_api.py` holds it to the real one's behaviour.
 """
 
 from __future__ import annotations
 
+import itertools
+import json
 import threading
 import time
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
+from roost.testing.fake_apps import FakeApp
 from roost.testing.fake_serve_http import FakeAnswer, FakeHttp
 
 NODE_ID = "f" * 56
@@ -19,14 +22,19 @@ NODE_ID = "f" * 56
 class FakeServe:
     """A cluster without processes: what is PUT is told back, and moves on as the test says.
 
+    Each GET of the applications is followed by one turn of the controller. Until then an application shows
+    DEPLOYING after each PUT, also one that did not change, with its deployments as they were.
+
     Args:
         token: Needed by every call when given.
-        instant: Applications run as soon as they are PUT and go as soon as they are left out; else each
-            stays DEPLOYING or DELETING until `finish`, `fail` or `set_status`.
+        instant: With its turn an application arrives where it is going: to run, to fail, to be gone. Else it
+            takes only counts over, and `build`, `run`, `finish`, `fail` and the others move it.
 
     Attributes:
         puts: Bodies of all PUTs that were accepted, oldest first.
         broken: By import path, the error that keeps an application from starting.
+        refused: By application name, why a PUT that has it is answered 400.
+        imperative: Rows of applications that drivers made, by name: no PUT touches them.
         logs: By application name, what its replica's log says.
         nodes: Rows of the state API; change them at will.
         actors: The same of actors; replicas have none of their own accord.
@@ -38,13 +46,17 @@ class FakeServe:
         self.instant = instant
         self.puts: list[dict[str, Any]] = []
         self.broken: dict[str, str] = {}
+        self.refused: dict[str, str] = {}
+        self.imperative: dict[str, dict[str, Any]] = {}
         self.logs: dict[str, str] = {}
         self.nodes: list[dict[str, Any]] = [node_row(NODE_ID)]
         self.actors: list[dict[str, Any]] = []
         self.delay_s = 0.0
-        self._apps: dict[str, dict[str, Any]] = {}
+        self._apps: dict[str, FakeApp] = {}
         self._options: dict[str, Any] = {}
+        self._capacity: float | None = None
         self._refusals: list[FakeAnswer | None] = []
+        self._numbers = itertools.count(1)
         self._lock = threading.RLock()
         self._http = FakeHttp(self._answer)
 
@@ -85,26 +97,49 @@ class FakeServe:
         with self._lock:
             self._refusals += [None] * times
 
+    def build(self, name: str) -> None:
+        """The code of an application is loaded: its replicas begin to start, without a node yet."""
+        with self._lock:
+            self._apps[name].build()
+
+    def fail_build(self, name: str, message: str) -> None:
+        """The code of an application cannot be loaded."""
+        with self._lock:
+            self._apps[name].fail_build(message)
+
+    def run(self, name: str) -> None:
+        """The replicas that start are up; those of an older version, and those too many, begin to stop."""
+        with self._lock:
+            self._apps[name].run()
+
     def finish(self, name: str) -> None:
         """Let an application arrive where it was going: DEPLOYING to RUNNING, DELETING to gone."""
         with self._lock:
-            if self._apps[name]["status"] == "DELETING":
-                del self._apps[name]
-            else:
-                self.set_status(name, "RUNNING")
+            self._finish(name)
 
     def fail(self, name: str, message: str) -> None:
-        """Let the constructor of an application raise `message`."""
-        self.set_status(name, "DEPLOY_FAILED", message)
+        """Let the constructor of an application raise `message`; replicas of an older version serve on."""
+        with self._lock:
+            self._apps[name].fail(message)
+
+    def crash(self, name: str, message: str = "The replica died.") -> None:
+        """Let the replicas of an application die: it is UNHEALTHY until those in their place run."""
+        with self._lock:
+            self._apps[name].crash(message)
+
+    def scale(self, name: str, count: int) -> None:
+        """Let the load of an application ask for so many replicas."""
+        with self._lock:
+            self._apps[name].scale(count)
+
+    def wake(self, name: str) -> None:
+        """Let a request come for an application that is scaled to zero."""
+        self.scale(name, 1)
 
     def set_status(self, name: str, status: str, message: str = "") -> None:
-        """Give an application a status of Ray's; `message` is its deployment's own."""
+        """Show a status of Ray's until the application moves; `message` is its deployment's own."""
         with self._lock:
-            app = self._apps[name]
-            app["status"] = status
-            app["message"] = "Failed to update the deployments ['App']." if message else ""
-            running = status in ("RUNNING", "UNHEALTHY")
-            app["deployments"] = {"App": _deployment(app, message, running=running)}
+            self._apps[name].script(status, message)
 
     def lose(self, *names: str) -> None:
         """Forget these applications, as a cluster does that restarts; without names all, and Serve itself."""
@@ -112,13 +147,29 @@ class FakeServe:
             for name in names or list(self._apps):
                 del self._apps[name]
             if not names:
-                self._options = {}
+                self._options, self._capacity = {}, None
 
     def status(self, name: str) -> str | None:
-        """The status of an application; None when there is none."""
+        """The status that a GET would show of an application; None when there is none."""
         with self._lock:
             app = self._apps.get(name)
-            return None if app is None else str(app["status"])
+            return None if app is None else app.status
+
+    def _finish(self, name: str) -> None:
+        app = self._apps[name]
+        if app.config is None:
+            del self._apps[name]
+        elif app.config["import_path"] in self.broken:
+            app.fail(self.broken[app.config["import_path"]])
+        else:
+            app.finish()
+
+    def _turn(self) -> None:
+        """One turn of the controller."""
+        for name, app in list(self._apps.items()):
+            app.turn()
+            if self.instant and not (app.config is not None and app.is_settled):
+                self._finish(name)
 
     def _answer(
         self, method: str, path: str, query: Mapping[str, str], token: str | None, body: Any
@@ -135,7 +186,9 @@ class FakeServe:
     def _route(self, method: str, path: str, query: Mapping[str, str], body: Any) -> FakeAnswer:
         match method, path:
             case "GET", "/api/serve/applications/":
-                return FakeAnswer(200, self._details())
+                details = json.dumps(self._details()).encode()
+                self._turn()
+                return FakeAnswer(200, details)
             case "PUT", "/api/serve/applications/":
                 return self._put(body)
             case "GET", "/api/v0/nodes":
@@ -150,11 +203,12 @@ class FakeServe:
         details: dict[str, Any] = {
             "controller_info": {},
             "proxies": {},
-            "applications": self._apps,
-            "target_capacity": None,
+            "applications": {name: app.shown() for name, app in self._apps.items()} | self.imperative,
+            "target_capacity": self._capacity,
         }
         if self._options:
             details |= self._options
+            details["controller_health_metrics"] = {"timestamp": time.time()}  # as Ray's, never the same
             details["proxies"] = {
                 row["node_id"]: {"node_id": row["node_id"], "status": "HEALTHY"} for row in self.nodes
             }
@@ -164,6 +218,9 @@ class FakeServe:
         wrong = _what_is_wrong(body)
         if wrong:
             return FakeAnswer(400, wrong)
+        wanted = {config.get("name", "default"): config for config in body["applications"]}
+        for name in sorted(self.refused.keys() & wanted.keys()):
+            return FakeAnswer(400, self.refused[name])
         self.puts.append(body)
         if not self._options:
             http = {"host": "0.0.0.0", "port": 8000, **body.get("http_options", {})}  # noqa: S104 - Ray's default
@@ -171,32 +228,14 @@ class FakeServe:
                 "proxy_location": body.get("proxy_location", "EveryNode"),
                 "http_options": http,
             }
-        wanted = {config.get("name", "default"): config for config in body["applications"]}
+        self._capacity = body.get("target_capacity")
         for name in self._apps.keys() - wanted.keys():
-            self.set_status(name, "DELETING")
-            if self.instant:
-                del self._apps[name]
+            self._apps[name].delete()
         for name, config in wanted.items():
-            self._deploy(name, config)
+            if name not in self._apps:
+                self._apps[name] = FakeApp(name, lambda: f"r{next(self._numbers)}", NODE_ID)
+            self._apps[name].put(config)
         return FakeAnswer(200, "")
-
-    def _deploy(self, name: str, config: dict[str, Any]) -> None:
-        known = self._apps.get(name)
-        if known is not None and known["deployed_app_config"] == config and known["status"] != "DELETING":
-            return
-        self._apps[name] = {
-            "name": name,
-            "route_prefix": config.get("route_prefix", "/"),
-            "docs_path": None,
-            "last_deployed_time_s": time.time(),
-            "deployed_app_config": config,
-            "source": "declarative",
-        }
-        error = self.broken.get(config["import_path"])
-        if error is not None:
-            self.fail(name, error)
-        else:
-            self.set_status(name, "RUNNING" if self.instant else "DEPLOYING")
 
     def _log(self, query: Mapping[str, str]) -> FakeAnswer:
         for name, text in self.logs.items():
@@ -229,37 +268,6 @@ def actor_row(node_id: str, *, state: str = "ALIVE", name: str = "", **resources
 def _rows(rows: list[dict[str, Any]]) -> FakeAnswer:
     found = {"total": len(rows), "result": rows}
     return FakeAnswer(200, {"result": True, "msg": "", "data": {"result": found}})
-
-
-def _deployment(app: Mapping[str, Any], message: str, *, running: bool) -> dict[str, Any]:
-    overrides = (app["deployed_app_config"].get("deployments") or [{}])[0]
-    scale = overrides.get("autoscaling_config") or {}
-    count = scale.get("initial_replicas", scale.get("min_replicas", overrides.get("num_replicas", 1)))
-    count = count if isinstance(count, int) else 1
-    replicas = [_replica(app["name"], index) for index in range(count if running else 0)]
-    return {
-        "name": "App",
-        "status": "HEALTHY" if running else "DEPLOY_FAILED" if message else "UPDATING",
-        "status_trigger": "CONFIG_UPDATE_COMPLETED" if running else "CONFIG_UPDATE_STARTED",
-        "message": message,
-        "deployment_config": {"name": "App", **overrides},
-        "target_num_replicas": count,
-        "required_resources": {"CPU": 1},
-        "replicas": replicas,
-        "recent_dead_replicas": [],
-    }
-
-
-def _replica(app_name: str, index: int) -> dict[str, Any]:
-    return {
-        "node_id": NODE_ID,
-        "node_ip": "127.0.0.1",
-        "log_file_path": f"/serve/replica_{app_name}.log",
-        "replica_id": f"replica{index}",
-        "state": "RUNNING",
-        "pid": 1,
-        "start_time_s": 0.0,
-    }
 
 
 def _what_is_wrong(body: Any) -> str:

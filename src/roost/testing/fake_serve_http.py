@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 @dataclass(frozen=True, slots=True)
 class FakeAnswer:
-    """An answer: a str is sent as text, anything else as JSON."""
+    """An answer: a str is sent as text, bytes as the JSON they are, anything else as JSON."""
 
     status: int
     body: Any
@@ -94,7 +94,7 @@ class _Handler(BaseHTTPRequestHandler):
         if answer is None:
             return
         is_text = isinstance(answer.body, str)
-        data = answer.body.encode() if is_text else json.dumps(answer.body).encode()
+        data = _encoded(answer.body)
         self.send_response(answer.status)
         self.send_header("Content-Type", "text/plain" if is_text else "application/json")
         self.send_header("Content-Length", str(len(data)))
@@ -102,3 +102,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         with suppress(ConnectionError):  # whoever asked has left, as a real server would find, too
             self.wfile.write(data)
+
+
+def _encoded(body: Any) -> bytes:
+    if isinstance(body, bytes):
+        return body
+    return body.encode() if isinstance(body, str) else json.dumps(body).encode()
