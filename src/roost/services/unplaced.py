@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from roost.contracts.info import NodeInfo
 from roost.contracts.requirements import ModelRequirements
+from roost.errors import InvalidRequirements
 from roost.records.database import Database
 from roost.records.deployments import DeploymentRow, find_deployment, list_active
 from roost.records.events import Happening, add_event
 from roost.services.deployment_rows import serves
 from roost.serving.placement import actor_options, is_placed
 from roost.serving.spec import replica_options
-
-_log = logging.getLogger("roost.deployments")
 
 
 def list_unplaced(db: Database) -> list[DeploymentRow]:
@@ -43,10 +41,11 @@ def place(db: Database, rows: Sequence[DeploymentRow], nodes: Sequence[NodeInfo]
 
 
 def _is_placed(row: DeploymentRow) -> bool:
+    """Whether nothing is to be chosen; so too where the record cannot be read, which the reconciler tells."""
     try:
+        ModelRequirements(**row.requirements)
         return is_placed(replica_options(row.application))
-    except (KeyError, IndexError, TypeError, AttributeError) as error:
-        _log.warning("deployment %s cannot be placed: %r", row.key, error)
+    except (KeyError, IndexError, TypeError, AttributeError, InvalidRequirements):
         return True
 
 

@@ -406,6 +406,28 @@ class TestTiers:
         room.server.settle()
         assert room.options() == actor_options(CARD_8, 0.1, [N12])
 
+    @pytest.mark.parametrize(
+        "broken", [{"application": {}}, {"application": {"deployments": [None]}}, {"requirements": {"x": 1}}]
+    )
+    def test_a_record_that_cannot_be_read_keeps_no_other_from_its_place(
+        self, room: Room, broken: dict[str, Any]
+    ) -> None:
+        other = ModelKey("det", "ssd", "run2")
+        room.save(requirements=CARD_8)
+        room.save(other, requirements=CARD_8)
+        room.server.ray.away = True
+        room.server.deployments.deploy(other, DeployRequest(name="other"))
+        room.server.deployments.deploy(MODEL, DeployRequest())
+        with room.server.db.write() as session:
+            row = find_deployment(session, DeploymentKey("det", "ssd", "run2"))
+            assert row is not None
+            for name, value in broken.items():
+                setattr(row, name, value)
+        room.server.ray.away = False
+        room.server.settle()
+        assert room.options() == actor_options(CARD_8, 0.1, [N12, N24])
+        assert room.server.deployments.place_waiting()
+
     def test_what_serves_already_is_left_where_it_is(self, room: Room) -> None:
         room.save(requirements=CARD_8)
         room.server.ray.away = True
