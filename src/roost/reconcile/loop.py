@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 
 _log = logging.getLogger("roost.reconcile")
@@ -15,16 +16,26 @@ class Loop:
     Args:
         cycle: Does one round and returns the seconds until the next is due.
         name: Names the thread, and the loop in logs.
-        settle_s: After a wake, how long to collect further changes, so that a burst is one round.
+        settle_s: After a wake, a round begins once no other came for so long, so that a burst is one round.
+        longest_settle_s: It begins after so long, whatever comes.
         retry_s: Pause after a round that raised.
     """
 
     def __init__(
-        self, cycle: Callable[[], float], *, name: str, settle_s: float = 0.03, retry_s: float = 1.0
+        self,
+        cycle: Callable[[], float],
+        *,
+        name: str,
+        settle_s: float = 0.03,
+        longest_settle_s: float = 1.0,
+        retry_s: float = 1.0,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._cycle = cycle
         self._name = name
         self._settle_s = settle_s
+        self._longest_settle_s = longest_settle_s
+        self._monotonic = monotonic
         self._retry_s = retry_s
         self._woken = threading.Event()
         self._stopping = threading.Event()
@@ -52,7 +63,16 @@ class Loop:
         while not self._stopping.is_set():
             pause_s = self._round()
             if self._woken.wait(pause_s):
-                self._stopping.wait(self._settle_s)
+                self._settle()
+
+    def _settle(self) -> None:
+        """Each round that PUTs makes Ray begin anew what it is building: so a burst had better be one."""
+        latest = self._monotonic() + self._longest_settle_s
+        late = False
+        while self._woken.is_set() and not late:
+            self._woken.clear()
+            self._stopping.wait(self._settle_s)
+            late = self._monotonic() >= latest
 
     def _round(self) -> float:
         self._woken.clear()

@@ -180,12 +180,23 @@ def _applied(
         return Moved(_about_to_put(state, app, config, target), target)
     if status == "DEPLOY_FAILED":
         return _failed(wanted, state, app, serves, now)
+    if _is_flash(wanted, state, app):
+        return Moved(state, target)
     # Right after the PUT that paused it, while Ray says DEPLOYING, it still shows the target from before.
     if state.pause == "paused" and app.target and status != "DEPLOYING":
         state = replace(state, pause="waking", message=WOKEN, used_at=now)
         return Moved(_about_to_put(state, app, config, target_of(wanted, state)), target_of(wanted, state))
     seen = _seen(wanted, state, app, status, now)
     return Moved(seen, target_of(wanted, seen))
+
+
+def _is_flash(wanted: Wanted, state: State, app: ObservedApp) -> bool:
+    """Whether it only shows the DEPLOYING that each PUT gives every application: nothing of this one changed.
+
+    Written down, it would be two writes of all records for each PUT of one.
+    """
+    rests = state.phase in ("running", "paused") and state.observed_generation == wanted.generation
+    return rests and app.status == "DEPLOYING" and set(app.statuses) == {"HEALTHY"}
 
 
 def _about_to_put(

@@ -96,10 +96,6 @@ class TestFirstDeploy:
         app = seen("RUNNING", V1, OLD, deployment="HEALTHY")
         assert step(want(), RUNS, app) == Moved(RUNS, V1)
 
-    def test_the_flash_of_anothers_put_changes_only_rays_own_status(self) -> None:
-        app = seen("DEPLOYING", V1, OLD, deployment="HEALTHY")
-        assert step(want(), RUNS, app).state == replace(RUNS, ray_status="DEPLOYING")
-
     def test_its_only_replica_died(self) -> None:
         state = step(want(), RUNS, seen("RUNNING", V1, deployment="HEALTHY")).state
         assert state.phase == "deploying"
@@ -401,3 +397,27 @@ def test_what_took_long_to_start_counts_as_used_when_it_is_up() -> None:
         want(), state, seen("RUNNING", V1, OLD, deployment="HEALTHY"), NOW + timedelta(hours=1)
     ).state
     assert again.used_at == NOW
+
+
+class TestFlash:
+    """A PUT gives every application the status DEPLOYING until the controller's next turn."""
+
+    def test_nothing_is_written_of_what_did_not_change(self) -> None:
+        moved = step(want(), RUNS, seen("DEPLOYING", V1, OLD, deployment="HEALTHY"))
+        assert moved.state is RUNS
+        assert moved.application == V1
+
+    def test_another_count_of_it_is_seen(self) -> None:
+        wanted = want(V1_TWICE, generation=2)
+        scaling = replace(RUNS, phase="running")
+        moved = step(wanted, scaling, seen("DEPLOYING", V1_TWICE, OLD, deployment="HEALTHY"))
+        assert (moved.state.phase, moved.state.ray_status) == ("deploying", "DEPLOYING")
+
+    def test_replicas_that_move_are_no_flash(self) -> None:
+        moved = step(want(), RUNS, seen("DEPLOYING", V1, OLD, NEW, deployment="UPDATING"))
+        assert moved.state.replicas == (OLD, NEW)
+
+    def test_what_has_not_come_up_is_no_flash(self) -> None:
+        coming = replace(RUNS, phase="deploying")
+        moved = step(want(), coming, seen("DEPLOYING", V1, OLD, deployment="HEALTHY"))
+        assert moved.state.phase == "running"
