@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from roost.contracts.info import NodeInfo
 from roost.contracts.requirements import ModelRequirements
-from roost.serving.cards import UNITS
+from roost.serving.cards import UNITS, units
 
 GIB: Final = 1024**3
 VRAM: Final = "vram_mib"
@@ -47,11 +47,19 @@ def sizes(nodes: Iterable[NodeInfo]) -> list[int]:
 def gpu_share(requirements: ModelRequirements, size_mib: int) -> float:
     """GPUs to book: as required, but never less of a card of `size_mib` than is filled.
 
-    Ray counts in 1/10000, so it is rounded up to that. On larger cards it is more than is filled.
+    Ray rounds to 1/10000, so it is rounded up to that; but three models of a third of a card, or six of a
+    sixth, are to share it: where rounding up would keep the last one out, it is less by under 1/10000.
+    On larger cards it is more than is filled.
     """
     if requirements.num_gpus >= 1:
         return requirements.num_gpus
-    filled = -(-vram_mib(requirements) * UNITS // size_mib) / UNITS
+    needed = vram_mib(requirements)
+    at_once = size_mib // needed
+    filled = -(-needed * UNITS // size_mib) / UNITS
+    if at_once * units(filled) > UNITS:
+        filled = needed / size_mib
+    if at_once * units(filled) > UNITS:
+        filled = UNITS // at_once / UNITS
     return max(requirements.num_gpus, filled)
 
 
