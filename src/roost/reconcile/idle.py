@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from roost.reconcile.usage import UsageAsker
+from roost.serving.occupancy import last_used
 from roost.serving.transition import State, Wanted, paused
 
 SOONEST_S: Final = 0.5
@@ -33,7 +34,7 @@ class IdleLimit:
             if limit_s is None or wanted.pinned or state.pause or state.phase != "running":
                 continue
             known = wanted.key, wanted.generation
-            used_s = (now - (state.used_at or now)).total_seconds()
+            used_s = (now - last_used(state)).total_seconds()
             due[known] = self._due.get(known, moment + max(SOONEST_S, limit_s - used_s))
             if moment < due[known]:
                 continue

@@ -106,7 +106,7 @@ class Room:
         places = {node.node_id for node in nodes if any(could_fit(item.options, node) for item in waits)}
         own = {item.key for item in waits}
         found = [
-            holder(wanted, state, now)
+            holder(wanted, state)
             for wanted, state in pairs.values()
             if wanted.present and state.pause != "paused" and wanted.key not in own
         ]

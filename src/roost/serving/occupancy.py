@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from roost.contracts.deployment import Rollout
@@ -19,6 +19,8 @@ STOPPING: Final = "STOPPING"
 
 IDLE_S: Final = 2.0
 """A model that was used less than so long ago is not taken for idle: its caller may ask again at once."""
+
+_LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 Amounts = Mapping[str, float]
 """Resources by Ray's names."""
@@ -76,10 +78,15 @@ def waiting(wanted: Wanted, state: State, replicas: int) -> Waiting:
     return Waiting(wanted.key, options_of(wanted), replicas, beside, wanted.rollout)
 
 
-def holder(wanted: Wanted, state: State, now: datetime) -> Holder:
+def last_used(state: State) -> datetime:
+    """When it was last known to be used; long ago for a record that does not say."""
+    return state.used_at or _LONG_AGO
+
+
+def holder(wanted: Wanted, state: State) -> Holder:
     """A deployment with what is known of it without asking it."""
     nodes = Counter(each.node_id for each in state.replicas if each.node_id and each.state == RUNNING)
-    return Holder(wanted.key, options_of(wanted), nodes, state.used_at or now, _obstacle(wanted, state))
+    return Holder(wanted.key, options_of(wanted), nodes, last_used(state), _obstacle(wanted, state))
 
 
 def asked(known: Holder, usage: Usage | None, now: datetime) -> Holder:

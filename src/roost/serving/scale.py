@@ -17,9 +17,6 @@ _NEVER_S: Final = 86_400.0 * 365
 _REPORT_S: Final = 2.0
 """Between two reports of load to Ray's controller."""
 
-_REPORT_S: Final = 2.0
-"""Between two reports of the load that decides."""
-
 _REPORT_ASLEEP_S: Final = 1.0
 """Within so long a request that is held is known, and wakes."""
 
@@ -42,7 +39,6 @@ def by_load(autoscaling: Autoscaling, initial: int) -> dict[str, Any]:
         "upscale_delay_s": autoscaling.upscale_delay_s,
         "downscale_delay_s": autoscaling.downscale_delay_s,
         # Ray takes the mean of so long before the delays begin to count: its 30 s would blur shorter ones.
-        "metrics_interval_s": _REPORT_S,
         "look_back_period_s": 3 * _REPORT_S,
     }
     if autoscaling.downscale_to_zero_delay_s is not None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from sqlalchemy import text
+
 from roost.records.events import list_events
 from roost.serving.usage import Usage
 
@@ -354,6 +356,19 @@ class TestIdleLimit:
             house.cycle(after_s=1)
         assert house.show("a").phase == "running"
         assert len(house.ray.asked) <= 7
+
+    def test_a_record_that_does_not_say_when_it_was_used(self, house: Any) -> None:
+        """As the version before wrote it: its replicas know."""
+        running(house, "a", idle_timeout_s=10)
+        with house.db.write() as session:
+            session.execute(text("UPDATE deployments SET used_at = NULL, version = version + 1"))
+        house.ray.usage["/r/f/s/a"] = Usage(0, 4.0)
+        house.cycle(after_s=1)
+        assert house.show("a").phase == "running"
+        house.ray.usage["/r/f/s/a"] = Usage(0, 11.0)
+        for _ in range(12):
+            house.cycle(after_s=1)
+        assert house.show("a").phase == "paused"
 
     def test_pinned_ones_and_those_without_a_limit_are_not_even_asked(self, house: Any) -> None:
         running(house, "a", idle_timeout_s=10, pinned=True)
