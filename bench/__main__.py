@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from bench import importing, redeploy, serving, startup
+from bench import deploying, importing, redeploy, reliability, serving, startup
 
-TOPICS = ("importing", "redeploy", "startup", "serving")
+TOPICS = ("importing", "redeploy", "startup", "serving", "deploying", "reliability")
 
 
 def main() -> None:
@@ -25,6 +25,10 @@ def main() -> None:
         startup.run(options.rounds)
     if "serving" in wanted:
         serving.run(options.rounds, options.seconds)
+    if "deploying" in wanted:
+        deploying.run(options.rounds * 2 + 1)
+    if "reliability" in wanted:
+        reliability.run(options.rounds)
 
 
 if __name__ == "__main__":
