@@ -24,7 +24,7 @@ from roost.serving.history import told
 from roost.serving.observed import clean_message
 from roost.serving.plan import IngressOptions, Plan
 from roost.serving.planner import Planner
-from roost.serving.transition import State, Wanted
+from roost.serving.state import State, Wanted
 
 _log = logging.getLogger("roost.reconcile")
 

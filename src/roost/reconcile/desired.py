@@ -21,7 +21,7 @@ from roost.records.deployments import (
 from roost.records.events import Happening
 from roost.services.events import write_seen
 from roost.serving.observed import ObservedReplica
-from roost.serving.transition import Pause, State, Step, Wanted
+from roost.serving.state import Pause, State, Step, Wanted
 
 
 @dataclass(frozen=True, slots=True)

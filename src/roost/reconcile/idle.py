@@ -9,7 +9,7 @@ from typing import Final
 
 from roost.reconcile.usage import UsageAsker
 from roost.serving.occupancy import last_used
-from roost.serving.transition import State, Wanted, paused
+from roost.serving.state import State, Wanted, paused
 
 SOONEST_S: Final = 0.5
 AGAIN_S: Final = 5.0

@@ -15,7 +15,8 @@ from roost.reconcile.usage import UsageAsker
 from roost.serving.occupancy import Holder, Waiting, asked, holder, leaving, unplaced, waiting
 from roost.serving.room import could_fit
 from roost.serving.scheduler import Decision, make_room
-from roost.serving.transition import IN_PLACE, State, Wanted, paused
+from roost.serving.state import State, Wanted, paused
+from roost.serving.transition import IN_PLACE
 
 _log = logging.getLogger("roost.reconcile")
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from roost.reconcile.idle import IdleLimit
 from roost.reconcile.room import Cluster, Pairs, Room
 from roost.reconcile.usage import UsageAsker
-from roost.serving.transition import State
+from roost.serving.state import State
 from roost.serving.usage import Usage
 
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from roost.serving.transition import RUNNING, State, Wanted
+from roost.serving.state import SERVING, State, Wanted
 from roost.serving.usage import Usage
 
 BUDGET_S: Final = 2.0
@@ -33,7 +33,7 @@ class UsageAsker:
 
     def ask(self, wanted: Wanted, state: State) -> Usage | None:
         """How much it is used; None when it does not say, or the time is up."""
-        running = sum(replica.state == RUNNING for replica in state.replicas)
+        running = sum(replica.state in SERVING for replica in state.replicas)
         if state.phase != "running" or running == 0 or self._monotonic() >= self._until:
             return None
         return self._usage(wanted.application["route_prefix"], running)

@@ -14,7 +14,7 @@ from roost.records.deployments import DeploymentRow, find_by_live_name
 from roost.records.events import Happening
 from roost.services.deployment_target import Target, Wish
 from roost.serving.spec import restarts_replicas
-from roost.serving.transition import NOT_STARTED, SERVING
+from roost.serving.state import NOT_STARTED, SERVING
 
 
 def running_replicas(row: DeploymentRow) -> int:

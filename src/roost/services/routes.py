@@ -161,8 +161,7 @@ def _table(rows: Iterable[DeploymentRow], serve_url: str) -> dict[str, Route]:
             capability=row.capability,
             phase=row.phase,
             timeout_s=row.timeout_s,
-            # While Ray gives a replica a new config it is neither RUNNING nor away.
-            answers=holds or serves(row) or row.phase == "running",
+            answers=holds or serves(row),
             holds=holds,
             ray_status=row.ray_status,
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from roost.contracts.event import EventKind
-from roost.serving.transition import State
+from roost.serving.state import State
 
 Told = tuple[EventKind, str, dict[str, Any]]
 """Kind, sentence and particulars of an event."""

@@ -11,7 +11,7 @@ from typing import Any, Final
 from roost.contracts.deployment import Rollout
 from roost.serving.observed import ObservedReplica
 from roost.serving.room import resources_of
-from roost.serving.transition import RUNNING, State, Wanted
+from roost.serving.state import RUNNING, SERVING, State, Wanted
 from roost.serving.usage import Usage
 
 STARTING: Final = "STARTING"
@@ -74,7 +74,7 @@ def unplaced(state: State) -> list[ObservedReplica]:
 
 def waiting(wanted: Wanted, state: State, replicas: int) -> Waiting:
     """A deployment of which so many replicas wait."""
-    beside = not state.in_place and any(each.outdated and each.state == RUNNING for each in state.replicas)
+    beside = not state.in_place and any(each.outdated and each.state in SERVING for each in state.replicas)
     return Waiting(wanted.key, options_of(wanted), replicas, beside, wanted.rollout)
 
 
@@ -85,7 +85,7 @@ def last_used(state: State) -> datetime:
 
 def holder(wanted: Wanted, state: State) -> Holder:
     """A deployment with what is known of it without asking it."""
-    nodes = Counter(each.node_id for each in state.replicas if each.node_id and each.state == RUNNING)
+    nodes = Counter(each.node_id for each in state.replicas if each.node_id and each.state in SERVING)
     return Holder(wanted.key, options_of(wanted), nodes, last_used(state), _obstacle(wanted, state))
 
 

@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from roost.serving.observed import ObservedApp, ObservedServe
-from roost.serving.transition import Moved, State, Wanted, move
+from roost.serving.state import State, Wanted
+from roost.serving.transition import Moved, move
 
 Move = Callable[[Wanted, State, ObservedApp | None, dict[str, Any] | None, datetime], Moved]
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from roost.serving.observed import ObservedApp, Observer
 from roost.serving.plan import FindConfig, Plan, plan
-from roost.serving.transition import Moved, State, Wanted, move
+from roost.serving.state import State, Wanted
+from roost.serving.transition import Moved, move
 
 _Asked = tuple[Wanted, State, ObservedApp | None, dict[str, Any] | None]
 

@@ -17,16 +17,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-from roost.contracts.deployment import DeploymentPhase, Rollout
+from roost.contracts.deployment import DeploymentPhase
 from roost.serving.observed import ObservedApp, ObservedReplica
 from roost.serving.phases import effective_status, phase_of
 from roost.serving.scale import bounds
-from roost.serving.spec import as_in_place, as_paused, restarts_replicas, with_restarts
-
-Step = Literal["apply", "clear"]
-Pause = Literal["", "paused", "waking"]
+from roost.serving.spec import restarts_replicas
+from roost.serving.state import NOT_STARTED, RUNNING, SERVING, State, Wanted, target_of
 
 MAX_STARTS: Final = 3
 """Starts of one generation before it counts as failed."""
@@ -34,53 +32,12 @@ MAX_STARTS: Final = 3
 FIRST_PAUSE_S: Final = 1.0
 """Before the second start; each later pause is twice as long."""
 
-RUNNING: Final = "RUNNING"
-
-SERVING: Final = frozenset({RUNNING, "RECOVERING", "UPDATING", "PENDING_MIGRATION"})
-"""States of a replica that answers: also under the eyes of a new controller, or taking over settings."""
-
-NOT_STARTED: Final = "NOT_STARTED"
-
 WOKEN: Final = "A request woke it."
 IN_PLACE: Final = (
     "There was no room beside the version before, so that one was stopped first. Requests wait until it runs."
 )
 
 _STILL_SERVED = "The replicas of the version before go on serving."
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What callers want of a deployment, as of `generation`."""
-
-    key: str
-    app_name: str
-    generation: int
-    present: bool
-    application: dict[str, Any]
-    rollout: Rollout = "wait"
-    pinned: bool = False
-    idle_timeout_s: float | None = None
-    bundle_fingerprint: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """What the reconciler keeps of a deployment; the fields are columns of the record."""
-
-    step: Step
-    failures: int
-    retry_at: datetime | None
-    restarts: int
-    phase: DeploymentPhase
-    message: str
-    ray_status: str
-    replicas: tuple[ObservedReplica, ...]
-    replaced_bundle_fingerprint: str
-    observed_generation: int
-    pause: Pause = ""
-    in_place: bool = False
-    used_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,19 +66,6 @@ def move(
     if app is None:
         return Moved(_unlisted(state), target_of(wanted, state))
     return _applied(wanted, state, app, config, now)
-
-
-def paused(state: State, why: str, used_at: datetime | None) -> State:
-    """The state of a deployment that is paused from now on; `used_at` is when it was last used."""
-    return replace(state, pause="paused", phase="paused", message=why, used_at=used_at)
-
-
-def target_of(wanted: Wanted, state: State) -> dict[str, Any]:
-    """The application that Ray is to hold."""
-    app = with_restarts(wanted.application, state.restarts)
-    if state.pause == "paused":
-        return as_paused(app)
-    return as_in_place(app) if state.in_place else app
 
 
 def _leaving(wanted: Wanted, state: State, app: ObservedApp | None) -> State:

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from roost.serving.observed import ObservedApp, ObservedReplica
 from roost.serving.scale import bounds, fixed
-from roost.serving.transition import State, Wanted, move
+from roost.serving.state import State, Wanted
+from roost.serving.transition import move
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 V1: dict[str, Any] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from roost.serving.history import told
-from roost.serving.transition import State
+from roost.serving.state import State
 
 RUNNING = State(
     step="apply",

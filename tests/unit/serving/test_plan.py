@@ -7,7 +7,7 @@ from typing import Any
 from roost.serving.observed import ObservedApp, ObservedReplica, ObservedServe
 from roost.serving.plan import Echoes, IngressOptions, plan
 from roost.serving.scale import fixed
-from roost.serving.transition import State, Wanted
+from roost.serving.state import State, Wanted
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 INGRESS = IngressOptions(http_options={"host": "127.0.0.1", "port": 18000})

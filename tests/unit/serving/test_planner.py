@@ -14,7 +14,7 @@ from roost.serving.observed import parse_serve
 from roost.serving.plan import Echoes, plan
 from roost.serving.planner import Planner
 from roost.serving.scale import fixed
-from roost.serving.transition import State, Wanted
+from roost.serving.state import State, Wanted
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 NEW = State("apply", 0, None, 0, "not_started", "", "NOT_STARTED", (), "", 0)

@@ -9,7 +9,8 @@ import pytest
 from roost.contracts.autoscaling import Autoscaling
 from roost.serving.observed import ObservedApp, ObservedReplica
 from roost.serving.scale import asleep, by_load, fixed
-from roost.serving.transition import IN_PLACE, WOKEN, Moved, State, Wanted, move, paused
+from roost.serving.state import State, Wanted, paused
+from roost.serving.transition import IN_PLACE, WOKEN, Moved, move
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 V1: dict[str, Any] = {
