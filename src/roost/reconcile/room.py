@@ -88,7 +88,12 @@ class Room:
             # Nobody is asked whether it is idle before it is known that a pause is needed.
             holders = self._holders(waits, nodes, pairs, now)
             decisions = make_room(waits, nodes, list(holders.values()), coming, now)
-        self._messages = {key: decision.message for key, decision in decisions.items() if decision.message}
+        self._messages = {
+            key: decision.message
+            for key, decision in decisions.items()
+            # One that is replaced in place says why there is a gap.
+            if decision.stuck or (decision.message and not pairs[key][1].in_place)
+        }
         return _followed(decisions, holders, pairs)
 
     def _waits(self, without_node: set[str], pairs: Pairs) -> list[Waiting]:

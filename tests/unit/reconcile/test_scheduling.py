@@ -231,6 +231,9 @@ class TestUpdates:
             "There was no room beside the version before, so that one was stopped first. "
             "Requests wait until it runs."
         )
+        house.ray.apps[A]["deployments"]["App"]["replicas"][0]["state"] = "STOPPING"
+        house.cycle(after_s=1.1)
+        assert house.show("a").message.startswith("There was no room beside the version before")
         house.ray.run(A)
         house.cycle()
         assert (house.show("a").phase, house.show("a").message) == ("running", "")
