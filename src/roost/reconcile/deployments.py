@@ -157,7 +157,7 @@ class Reconciler:
         """Write first, then PUT: a kill in between is repaired by the next round."""
         generations = {item.wanted.app_name: item.generation for item in known if item.wanted}
         before = {item.key: item.state for item in known if item.state}
-        states = self._with_routes(known, before, planned.states)
+        states = self._with_routes(known, before, planned.states, planned.broken)
         states = _with_refusals(known, states, self._putter.refused(planned, generations))
         states = self._scheduled(known, states, now)
         self._save(known, before, states, planned.broken, now)
@@ -217,15 +217,27 @@ class Reconciler:
             self._changes.notify()
 
     def _with_routes(
-        self, known: list[Known], before: Mapping[str, State], states: Mapping[str, State]
+        self,
+        known: list[Known],
+        before: Mapping[str, State],
+        states: Mapping[str, State],
+        broken: dict[str, Exception],
     ) -> dict[str, State]:
-        """What has just come up counts as running once callers reach it."""
+        """What has just come up counts as running once callers reach it; which is not known of the broken."""
         result = dict(states)
         for item in known:
             state = states.get(item.key)
             if state is None or item.wanted is None or state.phase != "running":
                 continue
-            if before[item.key].phase != "running" and not self._is_routed(*_route(item.wanted)):
+            if before[item.key].phase == "running":
+                continue
+            try:
+                route = _route(item.wanted)
+            except (KeyError, ValueError) as error:
+                broken[item.key] = error
+                del result[item.key]
+                continue
+            if not self._is_routed(*route):
                 pause = before[item.key].pause
                 result[item.key] = replace(state, phase="deploying", pause=pause, message=self._not_routed)
         return result
