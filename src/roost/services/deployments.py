@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from datetime import datetime
 from typing import Final, cast
@@ -29,6 +30,8 @@ from roost.services.unplaced import list_unplaced, place
 from roost.serving.placement import is_placed
 from roost.serving.settings import ServeSettings
 from roost.serving.spec import replica_options
+
+_log = logging.getLogger("roost.deployments")
 
 MAX_LOG_LINES: Final = 10_000
 
@@ -131,10 +134,19 @@ class Deployments:
         return self._view(row) if row is not None else None
 
     def list(self, *, live: bool = True) -> DeploymentList:
-        """Those that are wanted or still on their way out; without `live`, all that ever were. By key."""
+        """Those that are wanted or still on their way out; without `live`, all that ever were. By key.
+
+        A record that cannot be read hides no other.
+        """
         with self._db.read() as session:
             rows = list_active(session) if live else list_deployments(session)
-        return DeploymentList(items=[self._view(row) for row in rows])
+        items = []
+        for row in rows:
+            try:
+                items.append(self._view(row))
+            except (AttributeError, KeyError, TypeError, ValueError) as error:  # InvalidName is one, too
+                _log.error("deployment %r cannot be shown: %r", row.key, error)
+        return DeploymentList(items=items)
 
     def log(self, key: DeploymentKey, tail: int) -> str:
         """The last `tail` lines of the replicas' logs, at most 10,000.
