@@ -127,7 +127,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, node_cache: Path) -> Iterat
 def existing_ray(
     tmp_path_factory: pytest.TempPathFactory, make_server: Callable[..., ServerProcess], node_cache: Path
 ) -> Iterator[EmbeddedCluster]:
-    """A Ray that no server started, with what its nodes are told; servers get `cluster_environment`."""
+    """A Ray that no server started, whose nodes find the modules of `tests/e2e/project`."""
     for shared in _SHARED:
         shared.end()
     on_nodes = {"ROOST_CACHE_DIR": str(node_cache), "PYTHONPATH": str(Path(__file__).with_name("project"))}

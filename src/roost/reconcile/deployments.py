@@ -84,9 +84,9 @@ class Reconciler:
     ) -> None:
         self._leadership = Leadership(db, clock, name=LEASE, holder=holder)
         self._desired = Desired(db, self._leadership.check)
-        self._engine = engine
+        self._engine = LedEngine(engine, self._leadership)
         self._planner = Planner()
-        self._putter = Putter(LedEngine(engine, self._leadership), ingress)
+        self._putter = Putter(self._engine, ingress)
         self._sightings = sightings
         self._changes = changes
         self._clock = clock

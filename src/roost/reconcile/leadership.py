@@ -118,8 +118,10 @@ class Leadership:
 class LedEngine:
     """An engine that takes PUTs from the leader only, and keeps it the leader until Ray has answered.
 
-    A PUT that starts Serve takes Ray half a minute. Should the lease be lost all the same (this machine
-    stood still, the records were away), the next PUT of the same round is not made.
+    A PUT that starts Serve takes Ray half a minute, and one that hangs is only noticed by its time-out: without
+    that, servers would take the lease from each other in turn, and none would come to write what it saw.
+    Should the lease be lost all the same (this machine stood still, the records were away), the next PUT of
+    the same round is not made.
     """
 
     def __init__(self, engine: ServeEngine, leadership: Leadership) -> None:
@@ -128,7 +130,8 @@ class LedEngine:
 
     def get(self) -> dict[str, Any]:
         """The details of all applications."""
-        return self._engine.get()
+        with self._leadership.kept():
+            return self._engine.get()
 
     def put(self, body: dict[str, Any]) -> None:
         """Replace the whole set of applications.

@@ -196,6 +196,29 @@ def test_a_lost_lease_is_not_taken_back_by_keeping_it(house: Any) -> None:
         assert renewed_by(session, LEASE, "other")
 
 
+def test_the_lease_is_kept_from_the_look_at_ray_to_the_last_of_its_replicas(
+    house: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two dozen replicas that take three seconds each to say that they are not routed to."""
+    other = leadership(house, "other")
+    for number in range(24):
+        house.deploy(f"run{number}")
+    house.cycle()
+    for number in range(24):
+        house.ray.run(f"f__s__run{number}")
+    taken: list[bool] = []
+
+    def slow(_route_prefix: str, _version: str) -> bool:
+        house.clock.advance(3)
+        taken.append(other.hold())
+        return False
+
+    monkeypatch.setattr(house.reconciler, "_is_routed", slow)
+    house.cycle()
+    assert taken == [False] * 24
+    assert house.show("run23").message == "It runs; the ingress does not route all requests to it yet."
+
+
 def test_records_that_are_away_do_not_end_the_keeping(house: Any, tmp_path: Any) -> None:
     (tmp_path / "folder").mkdir()
     away = Leadership(Database(f"sqlite:///{tmp_path}/folder"), house.clock, name=LEASE, holder="first")
