@@ -237,6 +237,7 @@ class Reconciler:
                 broken[item.key] = error
                 del result[item.key]
                 continue
+            self._leadership.require()  # each may take seconds to answer
             if not self._is_routed(*route):
                 pause = before[item.key].pause
                 result[item.key] = replace(state, phase="deploying", pause=pause, message=self._not_routed)

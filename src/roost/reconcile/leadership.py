@@ -118,8 +118,8 @@ class Leadership:
 class LedEngine:
     """An engine that takes PUTs from the leader only, and keeps it the leader until Ray has answered.
 
-    A PUT that starts Serve takes Ray half a minute, and one that hangs is only noticed by its time-out: without
-    that, servers would take the lease from each other in turn, and none would come to write what it saw.
+    A PUT that starts Serve takes half a minute, and a Ray that hangs is only noticed by a time-out: else
+    servers would take the lease from each other in turn, and none would come to write what it saw.
     Should the lease be lost all the same (this machine stood still, the records were away), the next PUT of
     the same round is not made.
     """
