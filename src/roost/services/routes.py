@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final
@@ -12,7 +12,7 @@ from typing import Final
 from roost.errors import ModelNotDeployed, RoostError, Unavailable, WrongCapability
 from roost.keys import DeploymentKey
 from roost.records.database import Database
-from roost.records.deployments import DeploymentRow, list_active, list_active_versions
+from roost.records.deployments import DeploymentRow, list_active_versions, list_by_key
 from roost.services.changes import Changes
 from roost.services.deployment_rows import serves
 
@@ -58,7 +58,8 @@ class RouteTable:
         self._db = db
         self._changes = changes
         self._serve_url = serve_url
-        self._versions: dict[str, int] | None = None
+        self._versions: dict[str, int] = {}
+        self._by_key: dict[str, Route | None] = {}
         self._routes: dict[str, Route] = {}
         self._reloading = threading.Lock()
         self._stopping = threading.Event()
@@ -106,15 +107,20 @@ class RouteTable:
             self._thread.join(timeout_s)
 
     def reload(self) -> None:
-        """Read what changed since the last time; one light query when nothing did."""
+        """Read the records that changed since the last time; one light query when none did."""
         with self._reloading:
             with self._db.read() as session:
                 versions = list_active_versions(session)
                 if versions == self._versions:
                     return
-                rows = list_active(session)
-            self._routes = _table(rows, self._serve_url)
+                changed = [key for key, version in versions.items() if self._versions.get(key) != version]
+                rows = {row.key: row for row in list_by_key(session, changed)}
+            self._by_key = {
+                key: _find_route(rows[key], self._serve_url) if key in rows else self._by_key.get(key)
+                for key in versions
+            }
             self._versions = versions
+            self._routes = _table(self._by_key)
 
     def _follow(self) -> None:
         seen = self._changes.version
@@ -143,30 +149,34 @@ class RouteTable:
         return ModelNotDeployed(f"no model {model[:_MAX_SHOWN]!r} is deployed.", hint=hint)
 
 
-def _table(rows: Iterable[DeploymentRow], serve_url: str) -> dict[str, Route]:
+def _table(routes: Mapping[str, Route | None]) -> dict[str, Route]:
     table: dict[str, Route] = {}
-    for row in rows:
-        if not row.present:
-            continue
-        try:
-            key = row.deployment_key
-        except RoostError as error:  # one bad record must not close the others' routes
-            _log.error("deployment %r has no route: %s", row.key, error)
-            continue
-        holds = _holds(row)
-        route = Route(
-            name=row.name,
-            key=key,
-            url=serve_url + key.route_prefix,
-            capability=row.capability,
-            phase=row.phase,
-            timeout_s=row.timeout_s,
-            answers=holds or serves(row),
-            holds=holds,
-            ray_status=row.ray_status,
-        )
-        table[row.key] = table[row.name] = route
+    for key, route in routes.items():
+        if route is not None:
+            table[key] = table[route.name] = route
     return table
+
+
+def _find_route(row: DeploymentRow, serve_url: str) -> Route | None:
+    if not row.present:
+        return None
+    try:
+        key = row.deployment_key
+    except RoostError as error:  # one bad record must not close the others' routes
+        _log.error("deployment %r has no route: %s", row.key, error)
+        return None
+    holds = _holds(row)
+    return Route(
+        name=row.name,
+        key=key,
+        url=serve_url + key.route_prefix,
+        capability=row.capability,
+        phase=row.phase,
+        timeout_s=row.timeout_s,
+        answers=holds or serves(row),
+        holds=holds,
+        ray_status=row.ray_status,
+    )
 
 
 def _holds(row: DeploymentRow) -> bool:

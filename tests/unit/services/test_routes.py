@@ -216,6 +216,30 @@ def test_what_is_undeployed_has_no_route(db: Database, table: RouteTable) -> Non
         table.resolve("det/ssd", "detection")
 
 
+def test_a_name_that_moves_leads_to_its_new_holder_and_the_rest_stays(
+    db: Database, table: RouteTable
+) -> None:
+    other = DeploymentKey("det", "yolo", "run1")
+    add(db, other)
+    table.reload()
+    app = table.resolve("det/yolo", "detection")
+    with db.write() as session:
+        loser, winner = find_deployment(session, DETECTOR), find_deployment(session, other)
+        assert loser is not None
+        assert winner is not None
+        loser.name = loser.live_name = str(DETECTOR)
+        session.flush()
+        winner.name = winner.live_name = "det/ssd"
+        loser.version = winner.version = 2
+    table.reload()
+    assert table.resolve("det/ssd", "detection").key == other
+    assert table.resolve(str(DETECTOR), "detection").key == DETECTOR
+    with pytest.raises(ModelNotDeployed):
+        table.resolve("det/yolo", "detection")
+    assert app.key == other
+    assert [route.name for route in table.snapshot()] == ["app/hello", "det/ssd", str(DETECTOR)]
+
+
 def test_one_bad_record_closes_no_other_route(db: Database, table: RouteTable) -> None:
     add(db, DeploymentKey("a", "b", "c"), family="not a segment")
     table.reload()
