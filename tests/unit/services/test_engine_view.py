@@ -88,3 +88,13 @@ def test_nobody_waits_for_a_ray_that_is_known_to_be_away(view: EngineView, ray: 
     view.saw(EPOCH)
     assert view.trouble == ""
     assert view.find_nodes() == [NODE]
+
+
+def test_who_asks_for_nodes_in_vain_knows_why(view: EngineView, ray: Ray) -> None:
+    """Also a server that does not lead, which nobody tells that Ray is out of reach."""
+    ray.away = True
+    assert view.find_nodes() is None
+    assert view.trouble == "Ray does not answer."
+    ray.away = False
+    assert view.find_nodes() == [NODE]
+    assert view.trouble == ""
