@@ -50,7 +50,7 @@ def start_environment(
         for name, value in inherited.items()
         if name not in _DROPPED and (not name.startswith("ROOST_") or name in _KEPT_OF_ROOST)
     }
-    wrapper = write_wrapper(Path(state.run_dir))
+    wrapper = write_wrapper(Path(state.run_dir), state.host, state.ports.serve)
     ours = {
         MARK: state.cluster_id,
         "RAY_AUTH_MODE": "token" if state.token else "disabled",
