@@ -8,10 +8,9 @@ from ray import serve
 from starlette.requests import Request
 
 
-@serve.deployment(ray_actor_options={"num_cpus": 0.1})
 class Stranger:
     async def __call__(self, request: Request) -> str:
         return str(os.getpid())
 
 
-app = Stranger.bind()
+app = serve.deployment(ray_actor_options={"num_cpus": 0.1})(Stranger).bind()
