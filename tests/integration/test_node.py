@@ -37,7 +37,8 @@ pytestmark = pytest.mark.timeout(400)
 APPLICATION = Path(__file__).with_name("placed_actors.py")
 START_TIMEOUT_S = 240
 PATIENCE_S = 150
-# Where workers find the Serve application; replicas that leave would be drained for 8 s otherwise.
+COMMAND = [sys.executable, "-m", "roost.cli", "node", "--timeout", str(START_TIMEOUT_S)]
+# Where workers find the Serve application.
 ENVIRONMENT = {"PYTHONPATH": str(APPLICATION.parent)}
 
 
@@ -50,18 +51,7 @@ class NodeProcess:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("ROOST_")}
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-m",
-                    "roost.cli",
-                    "node",
-                    "--home",
-                    home,
-                    "--name",
-                    name,
-                    "--json",
-                    *options,
-                ],
+                [*COMMAND, "--home", home, "--name", name, "--json", *options],
                 env={**environment, **ENVIRONMENT, "ROOST_CACHE_DIR": str(home / "cache")},
                 stdout=subprocess.PIPE,
                 stderr=log,
