@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from bench import deploying, importing, redeploy, reliability, serving, startup
+from bench import deploying, importing, reconcile, redeploy, reliability, serving, startup
 
-TOPICS = ("importing", "redeploy", "startup", "serving", "deploying", "reliability")
+TOPICS = ("importing", "redeploy", "startup", "serving", "deploying", "reconcile", "reliability")
 
 
 def main() -> None:
@@ -27,6 +27,8 @@ def main() -> None:
         serving.run(options.rounds, options.seconds)
     if "deploying" in wanted:
         deploying.run(options.rounds * 2 + 1)
+    if "reconcile" in wanted:
+        reconcile.run(options.rounds)
     if "reliability" in wanted:
         reliability.run(options.rounds)
 
