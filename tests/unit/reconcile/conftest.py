@@ -17,6 +17,7 @@ from roost.keys import DeploymentKey, ModelKey
 from roost.reconcile.deployments import Reconciler
 from roost.reconcile.scheduling import Scheduling
 from roost.records.database import Database
+from roost.records.events import list_events
 from roost.records.tables import METADATA
 from roost.services.changes import Changes
 from roost.services.deployments import Deployments
@@ -202,6 +203,45 @@ class House:
     def cycle(self, after_s: float = 0.0) -> float:
         self.clock.advance(after_s)
         return self.reconciler.cycle()
+
+    def running(self, run_name: str, **request: Any) -> None:
+        """A deployment that runs."""
+        self.deploy(run_name, **request)
+        self.cycle()
+        self.ray.run(f"f__s__{run_name}")
+        self.cycle()
+        assert self.show(run_name).phase == "running"
+
+    def waiting(self, run_name: str, **request: Any) -> None:
+        """A deployment whose first replica has waited for room for a while."""
+        self.deploy(run_name, **request)
+        self.cycle()
+        self.ray.wait(f"f__s__{run_name}")
+        self.cycle()
+        self.cycle(after_s=1.1)
+
+    def swapped(self) -> None:
+        """`a` is paused for `b`, which runs."""
+        self.running("a", ram_gb=6)
+        self.ray.used_gib = 6
+        self.clock.advance(100)
+        self.waiting("b", ram_gb=6)
+        self.cycle()
+        self.ray.sleep("f__s__a")
+        self.ray.run("f__s__b")
+        self.cycle(after_s=10)
+        assert (self.show("a").phase, self.show("b").phase) == ("paused", "running")
+
+    def told(self, run_name: str) -> list[tuple[str, str]]:
+        """Its events."""
+        with self.db.read() as session:
+            return [(event.kind, event.message) for event in list_events(session, subject=f"f/s/{run_name}")]
+
+    def scale_of(self, name: str) -> tuple[int, int, int]:
+        """Fewest, most and first replicas that Ray was last told."""
+        app = next(app for app in self.ray.puts[-1]["applications"] if app["name"] == name)
+        scale = app["deployments"][0]["autoscaling_config"]
+        return scale["min_replicas"], scale["max_replicas"], scale["initial_replicas"]
 
     def _woken(self) -> None:
         self.wakes += 1
