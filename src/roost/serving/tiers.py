@@ -54,7 +54,7 @@ def gpu_share(requirements: ModelRequirements, size_mib: int) -> float:
     if requirements.num_gpus >= 1:
         return requirements.num_gpus
     needed = vram_mib(requirements)
-    at_once = size_mib // needed
+    at_once = min(size_mib // needed, UNITS)
     filled = -(-needed * UNITS // size_mib) / UNITS
     if at_once * units(filled) > UNITS:
         filled = needed / size_mib
