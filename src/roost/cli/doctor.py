@@ -8,16 +8,19 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
+from urllib.parse import urlsplit
 
 import typer
 
 import roost
 from roost.bundle.worker import PROVIDES_VARIABLE
+from roost.cli.nodes import describe_cards, has_cards
 from roost.cli.output import JsonFlag, print_json, print_table
 from roost.client import control_calls
 from roost.client.environment import server_url
-from roost.contracts.info import EngineInfo, ServerInfo
+from roost.contracts.info import EngineInfo, NodeInfo, ServerInfo
 from roost.errors import RoostError
+from roost.hosts import is_loopback
 from roost.sdk.connection import current_client
 from roost.sdk.deployments import list_deployed_models
 from roost.storage.node_cache import default_cache_dir
@@ -116,11 +119,32 @@ def _engine(info: ServerInfo) -> Iterator[Finding]:
         return
     alive = [node for node in engine.nodes if node.alive]
     yield Finding("ray", "ok", f"{len(alive)} node(s), dashboard {engine.dashboard_url}")
+    for node in alive:
+        yield from _cards(node)
     if not engine.embedded:
         yield from _existing(engine)
+    if engine.embedded and not is_loopback(urlsplit(engine.serve_url).hostname):
+        step = "Let only the machines of the cluster reach them (firewall)."
+        yield Finding("exposed ports", "warning", f"{len(engine.exposed)}, as --cluster-host needs", step)
+        return
     for listener in engine.exposed:
         yield Finding(
             "exposed port", "warning", listener, "Close it in the firewall; Ray cannot bind it to loopback."
+        )
+
+
+def _cards(node: NodeInfo) -> Iterator[Finding]:
+    if not has_cards(node):
+        return
+    cards = describe_cards(node)
+    if cards:
+        yield Finding(f"node {node.name}", "ok", cards)
+    else:
+        yield Finding(
+            f"node {node.name}",
+            "warning",
+            "its GPUs have no valid label vram_mib, so models with vram_gb do not run there",
+            "Start it with roost node, or see the guide gpu-nodes.md.",
         )
 
 

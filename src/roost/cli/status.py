@@ -8,7 +8,8 @@ import typer
 
 from roost.cli.arguments import ConfigOption, find_key, read_config
 from roost.cli.deployments import print_deployment
-from roost.cli.output import JsonFlag, print_fields, print_json
+from roost.cli.nodes import has_cards, print_nodes
+from roost.cli.output import JsonFlag, print_fields, print_json, say
 from roost.client import control_calls
 from roost.contracts.info import ServerInfo
 from roost.sdk.connection import current_client
@@ -57,3 +58,6 @@ def print_server(info: ServerInfo) -> None:
             "deployments": info.deployments,
         }
     )
+    if len(alive) > 1 or any(has_cards(node) for node in alive):
+        say("")
+        print_nodes(alive)
