@@ -20,6 +20,7 @@ from roost.testing.many_deployers import FAMILY, Step, at_once, wait_for_agreeme
 from roost.testing.server_process import ServerProcess
 
 PROJECT = Path(__file__).resolve().parents[1] / "tests" / "e2e" / "project"
+DOCS = Path(__file__).resolve().parents[1] / "docs" / "reliability.md"
 DEPLOYERS = 20
 TIMEOUT_S = 600.0
 
@@ -36,6 +37,7 @@ def run(rounds: int) -> None:
             for healed in Killer(server, Path(folder)).run():
                 kills[healed.part].append(healed)
     parts = [_deployers_table(deployed), _kills_table(kills, rounds)]
+    _into_docs("\n".join(part.replace("## ", "### ", 1) for part in parts))
     write("reliability", "Reliability", f"python -m bench reliability --rounds {rounds}", parts)
 
 
@@ -91,7 +93,7 @@ def _deployers_table(deployed: list[tuple[int, float, float]]) -> str:
 def _kills_table(kills: dict[str, list[Healed]], rounds: int) -> str:
     about = (
         f"One caller asks the deployment's own URL, one the gateway, each with 20 ms between its requests, none sent "
-        f"twice. Medians of {rounds} rounds; failed requests are the most of any round. Healed: the records and Ray "
+        f"twice. Rounds: {rounds}. Times are medians; failed requests are the most of any round. Healed: the records and Ray "
         "agree that all runs. Longest gap: between two good answers."
     )
     rows = [
@@ -119,3 +121,9 @@ def _kills_table(kills: dict[str, list[Healed]], rounds: int) -> str:
 def _route(seen: list[Route]) -> tuple[str, str]:
     worst = max(seen, key=lambda route: route.failed)
     return f"{worst.failed} of {worst.asked}", f"{statistics.median(route.gap_s for route in seen):.1f}"
+
+
+def _into_docs(measured: str) -> None:
+    begin, end = "<!-- measured: written by `python -m bench reliability` -->", "<!-- /measured -->"
+    before, _, rest = DOCS.read_text().partition(begin)
+    DOCS.write_text(f"{before}{begin}\n{measured}{end}{rest.partition(end)[2]}")
