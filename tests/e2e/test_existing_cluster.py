@@ -167,8 +167,10 @@ def test_another_version_of_the_server_ships_its_own_runtime(
         assert "/runtime_resources/py_modules_files/" in runtime["file"]
         assert "/runtime_resources/py_modules_files/" in built.read_text()
         after = application(serve, "existing__witness__imported")["deployed_app_config"]
-        assert after["args"] == before["args"]
+        assert after["runtime_env"]["py_modules"] == [after["args"].pop("runtimeZip")]
+        assert before["runtime_env"]["py_modules"] == [before["args"].pop("runtimeZip")]
         assert after["runtime_env"] != before["runtime_env"]
+        assert after["args"] == before["args"]
         assert after["deployments"] == before["deployments"]
         roost.undeploy_model(deployment.key)
         wait_until(lambda: list(serve.get()["applications"]) == ["stranger"], TIMEOUT_S, "it is gone")

@@ -35,6 +35,7 @@ class ReplicaSpec(Wire):
         config: The model's config with the deployment's laid over it.
         storage_url: Where bundles, manifests and chunks are read.
         cache_dir: The node's cache; None takes `ROOST_CACHE_DIR`, else `~/.roost/cache`.
+        runtime_zip: What workers download to run the server's version of Roost; None where they have it.
     """
 
     key: DeploymentKey
@@ -44,9 +45,13 @@ class ReplicaSpec(Wire):
     storage_url: str
     cache_dir: str | None = None
     limits: ReplicaLimits = Field(default_factory=ReplicaLimits)
+    runtime_zip: str | None = None
 
     @property
     def version(self) -> str:
-        """Names what a replica was made of: 16 hex digits over this spec's JSON form."""
-        spec = self.model_dump(mode="json", by_alias=True)
+        """Names what a replica was made of: 16 hex digits over this spec's JSON form.
+
+        What has its default is left out, so that versions of Roost agree on it that know different fields.
+        """
+        spec = self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
         return hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:16]

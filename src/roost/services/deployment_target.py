@@ -87,6 +87,7 @@ def target_of(
         storage_url=settings.storage_url,
         cache_dir=settings.cache_dir,
         limits=settings.limits,
+        runtime_zip=settings.runtime_zip,
     )
     return Target(
         key=key,

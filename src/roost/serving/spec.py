@@ -38,7 +38,7 @@ def application(
         "args": spec.model_dump(mode="json", by_alias=True),
     }
     runtime_env = {
-        "py_modules": [settings.runtime_zip] if settings.runtime_zip else [],
+        "py_modules": [spec.runtime_zip] if spec.runtime_zip else [],
         "uv": missing_pins(spec.servable.pins, settings.installed_version),
     }
     if any(runtime_env.values()):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+from pydantic import Field
+
 from roost.contracts.replica import ReplicaSpec
 from roost.contracts.servable import ServableRef
 from roost.keys import DeploymentKey
@@ -35,11 +37,23 @@ def test_a_record_from_before_a_field_existed_names_the_same_version() -> None:
     assert ReplicaSpec.model_validate(given | {"restarts": 2}).version == spec().version
 
 
+def test_a_version_that_knows_fewer_fields_names_the_same() -> None:
+    """As replicas do that an older server deployed and a newer one looks at."""
+
+    class Older(ReplicaSpec):
+        runtime_zip: None = Field(default=None, exclude=True)
+
+    given = spec().model_dump(mode="json", by_alias=True)
+    assert "runtimeZip" in given
+    assert Older.model_validate(given).version == spec().version
+
+
 def test_whatever_restarts_a_replica_makes_another_version() -> None:
     others = [
         spec(config={}),
         spec(weights_digest="d" * 64),
         spec(cache_dir="/c"),
         spec(storage_url="file:///t"),
+        spec(runtime_zip="file:///s/runtime/abc.zip"),
     ]
-    assert len({each.version for each in [spec(), *others]}) == 5
+    assert len({each.version for each in [spec(), *others]}) == 6

@@ -67,6 +67,7 @@ def test_the_whole_application() -> None:
             "storageUrl": "file:///s",
             "cacheDir": None,
             "limits": {"maxBodyBytes": 104857600, "maxImagePixels": 64000000, "timeoutS": None},
+            "runtimeZip": None,
         },
         "logging_config": {"enable_access_log": False},
         "deployments": [
@@ -136,13 +137,9 @@ def test_only_missing_pins_make_a_runtime_env() -> None:
 
 
 def test_workers_with_another_roost_get_the_servers_runtime() -> None:
-    spec = ReplicaSpec.model_validate(make(pins=("torch==2.9.0", "six==1.17.0"))["args"])
-    settings = ServeSettings(
-        serve_url="http://h:1",
-        storage_url="file:///s",
-        installed_version=INSTALLED.get,
-        runtime_zip="s3://b/runtime/abc.zip",
-    )
+    args = make(pins=("torch==2.9.0", "six==1.17.0"))["args"]
+    spec = ReplicaSpec.model_validate({**args, "runtimeZip": "s3://b/runtime/abc.zip"})
+    settings = ServeSettings(serve_url="http://h:1", storage_url="file:///s", installed_version=INSTALLED.get)
     shipped = application(spec, scale=fixed(1), actor_options={}, settings=settings)
     assert shipped["runtime_env"] == {"py_modules": ["s3://b/runtime/abc.zip"], "uv": ["six==1.17.0"]}
     assert restarts_replicas({**shipped, "runtime_env": {"uv": ["six==1.17.0"]}}, shipped)
