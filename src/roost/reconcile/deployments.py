@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol
 
 from roost.contracts.replica import ReplicaSpec
 from roost.errors import RoostError
+from roost.reconcile.burst import Burst
 from roost.reconcile.desired import Desired, Known, Observation, changed_values
 from roost.reconcile.leadership import Leadership, LeaseLost, LedEngine
 from roost.reconcile.loop import Loop
@@ -32,7 +33,12 @@ LEASE: Final = "deployments"
 
 PERIOD_S: Final = 1.0
 IN_FLIGHT_S: Final = 0.2
-"""Between two looks at Ray while something is under way: waiters hear of it at the next look."""
+"""From one look at Ray to the next while something is under way: waiters hear of it at the next look."""
+
+SHORTEST_PAUSE_S: Final = 0.05
+
+LONGEST_SETTLE_S: Final = 0.1
+"""A burst of changes is PUT at once (`Burst`), but what Ray shows is looked at during one, too."""
 
 LONGEST_IN_FLIGHT_S: Final = 120.0
 """After this long without a change, what is under way is looked at once a period."""
@@ -97,7 +103,8 @@ class Reconciler:
         self._moved_at = monotonic()
         self._misses = 0
         self._put_is_due = False
-        self._loop = Loop(self.cycle, name="roost-reconciler")
+        self._burst = Burst(monotonic)
+        self._loop = Loop(self.cycle, name="roost-reconciler", longest_settle_s=LONGEST_SETTLE_S)
 
     def start(self) -> None:
         """Start the thread."""
@@ -109,6 +116,7 @@ class Reconciler:
 
     def wake(self) -> None:
         """The records changed: look at once. From any thread."""
+        self._burst.change()
         self._loop.wake()
 
     def stop(self, timeout_s: float = 5.0) -> None:
@@ -135,6 +143,7 @@ class Reconciler:
         return PERIOD_S
 
     def _lead(self) -> float:
+        began = self._monotonic()
         known = self._desired.load()
         try:
             details = self._engine.get()
@@ -151,7 +160,7 @@ class Reconciler:
             _log.warning("Ray was not brought to the records; it is tried again: %s", error)
             return self._longer_pause_s()
         self._misses = 0
-        return 0.0 if self._put_is_due else self._pause_s(states)
+        return min(self._burst.left_s(), IN_FLIGHT_S) if self._put_is_due else self._pause_s(states, began)
 
     def _act(self, known: list[Known], planned: Plan, now: datetime) -> dict[str, State]:
         """Write first, then PUT: a kill in between is repaired by the next round."""
@@ -163,6 +172,9 @@ class Reconciler:
         self._save(known, before, states, planned.broken, now)
         if planned.needs_put:
             self._moved_at = self._monotonic()
+            if self._burst.left_s():
+                self._put_is_due = True
+                return states
         refusals = self._putter.put(planned, generations)
         if refusals:
             refused = _with_refusals(known, states, refusals)
@@ -257,10 +269,10 @@ class Reconciler:
         self._misses += 1
         return min(LONGEST_PAUSE_S, PERIOD_S * 2.0 ** min(self._misses - 1, 8))
 
-    def _pause_s(self, states: Mapping[str, State]) -> float:
+    def _pause_s(self, states: Mapping[str, State], began: float) -> float:
         in_flight = any(state.phase not in _RESTING or state.step == "clear" for state in states.values())
         if in_flight and self._monotonic() - self._moved_at < LONGEST_IN_FLIGHT_S:
-            return IN_FLIGHT_S
+            return max(SHORTEST_PAUSE_S, IN_FLIGHT_S - (self._monotonic() - began))
         return PERIOD_S
 
 

@@ -352,3 +352,30 @@ def test_a_killed_server_is_repaired_by_the_next(house: Any) -> None:
     house.cycle()
     assert house.show().phase == "running"
     assert len(house.ray.puts) == 1
+
+
+def test_a_burst_is_put_once_it_is_over_and_ray_is_looked_at_meanwhile(house: Any) -> None:
+    for number in range(3):
+        house.deploy(f"r{number}")
+        house.reconciler.wake()
+        assert house.cycle() == pytest.approx(0.05)
+    assert (house.ray.gets, house.ray.puts) == (3, [])
+    assert house.show("r0").phase == "not_started"
+    house.cycle(after_s=0.06)
+    assert [len(body["applications"]) for body in house.ray.puts] == [3]
+
+
+def test_a_look_that_took_long_is_followed_by_a_shorter_pause(house: Any) -> None:
+    house.deploy()
+    house.cycle()
+    slow = house.ray.get
+
+    def get() -> dict[str, Any]:
+        house.clock.advance(0.08)
+        found: dict[str, Any] = slow()
+        return found
+
+    house.ray.get = get
+    assert house.cycle() == pytest.approx(0.12)
+    house.ray.get = lambda: (house.clock.advance(3), slow())[1]
+    assert house.cycle() == pytest.approx(0.05)
