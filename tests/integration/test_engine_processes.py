@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -107,3 +108,15 @@ def test_a_later_process_with_the_same_pid_is_another(started: list[subprocess.P
     assert identity is not None
     assert not is_running(ProcessId(identity.pid, identity.started_at - 60))
     assert identify(2**22 + 1) is None
+
+
+def test_one_that_lost_its_mark_and_its_session_is_known_by_its_folder(
+    started: list[subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    elsewhere = start(started, SLEEP, None)
+    orphan = start(started, f"import os; os.chdir({str(tmp_path)!r}); {SLEEP}", None)
+    assert pids("cluster-1") == set()
+    assert {process.pid for process in find_processes("cluster-1", tmp_path)} == {orphan.pid}
+    assert end_processes("cluster-1", tmp_path, grace_s=0.5) == 1
+    assert orphan.wait(5) is not None
+    assert elsewhere.poll() is None

@@ -194,11 +194,11 @@ def test_a_node_joins_serves_drains_and_leaves_nothing(
         (head,) = nodes_named(serve, "127.0.0.1")
         assert (head.labels["vram_mib"], head.resources["GPU"]) == ("4096", 1.0)
 
+        assert open_beyond_loopback(first.cluster_id()) == []
+
         # Only this node's card has room.
         url = put_application(cluster, serve, host="127.0.0.1")
         assert httpx2.get(url).text == node.node_id
-        assert open_beyond_loopback(first.cluster_id()) == []
-
         assert refusal(tmp_path, "n1") == "conflict: A node named 'n1' of this home runs already"
         assert refusal(tmp_path, "n3", "--token", "wrong").startswith("unavailable: The cluster at ")
         assert not nodes_named(serve, "n3")

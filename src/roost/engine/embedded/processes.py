@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 import psutil
@@ -17,13 +18,14 @@ _CORE: Final = ("gcs_server", "raylet", "dashboard.py")
 _FIRST: Final = ("raylet", "gcs_server")
 
 
-def find_processes(cluster_id: str) -> list[psutil.Process]:
+def find_processes(cluster_id: str, run_dir: Path | None = None) -> list[psutil.Process]:
     """The living processes of the cluster: those marked in their environment, and their whole sessions.
 
-    Ray writes titles over the environment of some processes, so those are known by their session only.
+    Ray writes titles over the environment of some processes, so those are known by their session; when
+    nothing marked is left of that, by `run_dir`, where all of them work.
     """
     everyone = [process for process in psutil.process_iter() if process.pid != os.getpid()]
-    marked = [process for process in everyone if _is_marked(process, cluster_id)]
+    marked = [each for each in everyone if _is_marked(each, cluster_id) or _works_in(each, run_dir)]
     ours = {process.pid for process in marked}
     others = {process.pid for process in everyone} - ours
     # A session led by a living process without the mark is somebody's terminal, not ours.
@@ -62,20 +64,22 @@ def is_running(identity: ProcessId) -> bool:
     return now is not None and abs(now.started_at - identity.started_at) < 1.0
 
 
-def end_processes(cluster_id: str, *, grace_s: float, kill_s: float = 1.0) -> int:
+def end_processes(
+    cluster_id: str, run_dir: Path | None = None, *, grace_s: float, kill_s: float = 1.0
+) -> int:
     """End all processes of the cluster; returns how many there were. Zombies count as ended.
 
     The raylet and the control store are asked first (the raylet ends its workers), after `grace_s`
     all that is left is killed. Takes at most about `grace_s + kill_s` seconds.
     """
-    found = find_processes(cluster_id)
+    found = find_processes(cluster_id, run_dir)
     first = [process for process in found if _program(process) in _FIRST]
     for process in first or found:
         _signal(process, kill=False)
     _wait_until_gone(found, grace_s)
     deadline = time.monotonic() + kill_s
     # What is killed may just have started a process, so look until there is none.
-    while left := find_processes(cluster_id):
+    while left := find_processes(cluster_id, run_dir):
         for process in left:
             _signal(process, kill=True)
         _wait_until_gone(left, 0.2)
@@ -93,6 +97,14 @@ def _wait_until_gone(processes: Sequence[psutil.Process], timeout_s: float) -> N
 def _is_marked(process: psutil.Process, cluster_id: str) -> bool:
     try:
         return process.environ().get(MARK) == cluster_id
+    except (psutil.Error, OSError):
+        return False
+
+
+def _works_in(process: psutil.Process, run_dir: Path | None) -> bool:
+    """Whether it does, and is nobody's shell who looks around there."""
+    try:
+        return run_dir is not None and process.cwd() == str(run_dir) and process.terminal() is None
     except (psutil.Error, OSError):
         return False
 

@@ -40,7 +40,7 @@ def end_remains(state_file: Path, known: ClusterState | None = None, *, grace_s:
         return False
     found = 0
     if state.boot_id == boot_id():
-        found = end_processes(state.cluster_id, grace_s=grace_s)
+        found = end_processes(state.cluster_id, Path(state.run_dir), grace_s=grace_s)
     if Path(state.run_dir).name.startswith(_RUN_DIR_PREFIX):
         shutil.rmtree(state.run_dir, ignore_errors=True)
     state_file.unlink(missing_ok=True)
