@@ -173,7 +173,7 @@ def _find_route(row: DeploymentRow, serve_url: str) -> Route | None:
         capability=row.capability,
         phase=row.phase,
         timeout_s=row.timeout_s,
-        answers=holds or serves(row),
+        answers=holds or serves(row) or _is_replaced(row),
         holds=holds,
         ray_status=row.ray_status,
     )
@@ -186,6 +186,11 @@ def _holds(row: DeploymentRow) -> bool:
     sleeps = row.autoscaling is not None and row.autoscaling.get("min_replicas") == 0
     seen = row.observed_generation == row.generation and row.failures == 0
     return row.phase == "deploying" and row.step == "apply" and (row.in_place or (sleeps and seen))
+
+
+def _is_replaced(row: DeploymentRow) -> bool:
+    """Whether its last replica has died and Ray starts another: meanwhile Ray's own proxy holds requests."""
+    return row.phase == "unhealthy" and row.step == "apply" and row.observed_generation == row.generation
 
 
 def _wrong_capability(route: Route, capability: str) -> WrongCapability:

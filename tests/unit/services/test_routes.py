@@ -156,7 +156,7 @@ def test_another_capability(table: RouteTable) -> None:
         ("not_started", [], False),
         ("deploying", [], False),
         ("failed", [], False),
-        ("unhealthy", [{**RUNNING[0], "state": "STOPPING"}], False),
+        ("unhealthy", [{**RUNNING[0], "state": "STOPPING"}], True),
     ],
 )
 def test_what_answers(
