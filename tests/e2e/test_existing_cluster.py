@@ -87,7 +87,6 @@ def test_servers_come_and_go_and_nothing_on_the_cluster_ends(
     serve: ServeApi,
     existing_ray: EmbeddedCluster,
     project: Project,
-    record_property: Callable[[str, object], None],
 ) -> None:
     serve.put(
         {
@@ -120,7 +119,6 @@ def test_servers_come_and_go_and_nothing_on_the_cluster_ends(
     guest.start_ready()
     wait_until(lambda: proxy.looks >= looks + 3, TIMEOUT_S, "it looked at Ray three times")
     assert roost.model_serving_status(deployment.key).phase == "running"
-    record_property("puts_after_restart", len(proxy.puts) - puts)
     assert len(proxy.puts) == puts
 
     guest.kill()
@@ -172,8 +170,6 @@ def test_another_version_of_the_server_ships_its_own_runtime(
         assert after["runtime_env"] != before["runtime_env"]
         assert after["args"] == before["args"]
         assert after["deployments"] == before["deployments"]
-        roost.undeploy_model(deployment.key)
-        wait_until(lambda: list(serve.get()["applications"]) == ["stranger"], TIMEOUT_S, "it is gone")
     finally:
         newer.stop()
 

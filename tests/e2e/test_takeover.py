@@ -78,7 +78,6 @@ def test_the_other_server_takes_over(
     project: Project,
     node_cache: Path,
     monkeypatch: pytest.MonkeyPatch,
-    record_property: Callable[[str, object], None],
 ) -> None:
     leader, other = team
     monkeypatch.setenv("ROOST_CACHE_DIR", str(node_cache))
@@ -103,9 +102,9 @@ def test_the_other_server_takes_over(
     )
     (put,) = other.proxy.puts
     takeover_s = put.at_s - killed_at_s
-    record_property("takeover_s", round(takeover_s, 1))
     print(f"PUT by the other server {takeover_s:.1f} s after the leader was killed")
-    assert put.names == (first.key.app_name, second.key.app_name)
+    ours = tuple(name for name in put.names if name.startswith("team__"))  # others' are there, too
+    assert ours == (first.key.app_name, second.key.app_name)
     assert len(leader.proxy.puts) == 1
     assert other.server.info().leader == names[1]
     assert httpx2.get(f"{first.url}/pid").text == pid
