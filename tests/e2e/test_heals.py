@@ -65,8 +65,6 @@ def _kill_replica(at: ServerProcess, deployment: roost.Deployment) -> None:
         wait_until(lambda: len(calls.answered) == 2, TIMEOUT_S, "an answer of another replica")
         wait_until(lambda: roost.model_serving_status(KEY).phase == "running", TIMEOUT_S, "running")
     assert {failure.status for failure in calls.gateway.failures} <= {503}
-    refused = [failure for failure in calls.gateway.failures if "ended the connection" not in failure.what]
-    assert all(failure.retry_after for failure in refused)
-    assert len(calls.gateway.failures) - len(refused) <= 1
-    assert {failure.status for failure in calls.own.failures} <= {0}
-    assert len(calls.own.failures) <= 1
+    may_have_run = [failure for failure in calls.gateway.failures if not failure.retry_after]
+    assert len(may_have_run) <= 1, may_have_run
+    assert len(calls.own.failures) <= 1, calls.own.failures

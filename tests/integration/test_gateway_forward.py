@@ -102,8 +102,17 @@ class Upstream:
 
     async def no_route(self, scope: Scope, receive: Receive, send: Send) -> None:
         """As Ray's ingress answers before it has heard of an application."""
-        await send({"type": "http.response.start", "status": 404, "headers": [(b"content-type", b"text/plain")]})
+        await send(
+            {"type": "http.response.start", "status": 404, "headers": [(b"content-type", b"text/plain")]}
+        )
         await send({"type": "http.response.body", "body": b"Path '/r/x' not found."})
+
+    async def lost_replica(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """As HAProxy answers when a replica died over a request, or none took it."""
+        await send(
+            {"type": "http.response.start", "status": 500, "headers": [(b"content-type", b"text/plain")]}
+        )
+        await send({"type": "http.response.body", "body": b"Internal Server Error"})
 
     async def own_error(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send_json(send, 422, b'{"error":{}}')
@@ -269,6 +278,9 @@ def test_an_ingress_error_becomes_the_envelope_and_a_replicas_own_passes(house: 
     assert (status, error["code"], headers["Retry-After"]) == (503, "unavailable", "3")
     status, error, headers = house.error(request_of(10), {"X-Do": "no_route"})
     assert (status, error["code"], headers["Retry-After"]) == (503, "unavailable", "1")
+    status, error, headers = house.error(request_of(10), {"X-Do": "lost_replica"})
+    assert (status, error["code"], headers["Retry-After"]) == (503, "unavailable", None)
+    assert error["hint"].startswith("The request may have run")
     response, answer = house.post(request_of(10), {"X-Do": "own_error"})
     assert (response.status, answer) == (422, b'{"error":{}}')
 

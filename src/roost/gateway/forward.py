@@ -19,6 +19,7 @@ from roost.gateway.upstream import Upstream, UpstreamLost
 from roost.keys import DeploymentKey
 
 _MAX_TARGETS: Final = 4096
+_MAY_HAVE_RUN: Final = "The request may have run: look at `roost logs` before sending it again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +147,7 @@ def _length(scope: Scope, body: Body) -> int | None:
 def _cut(lost: UpstreamLost, route: RouteView) -> Unavailable:
     return Unavailable(
         f"deployment {route.name!r} ended the connection before its answer was complete.",
-        hint="The request may have run: look at `roost logs` before sending it again.",
+        hint=_MAY_HAVE_RUN,
         context={"url": route.url, "cause": str(lost)},
     )
 
@@ -158,9 +159,12 @@ def _ingress_error(upstream: Upstream, route: RouteView) -> RoostError:
     after = next((value for name, value in upstream.headers if name == b"retry-after"), b"")
     if upstream.status == 404:  # it has no route there yet, so nothing ran
         after = after or b"1"
+    if not (after.isdigit() and len(after) < 8):
+        # HAProxy gives one answer, whether no replica took the request or one died over it.
+        return Unavailable(f"deployment {route.name!r} gave no answer.", hint=_MAY_HAVE_RUN, context=context)
     return Unavailable(
         f"deployment {route.name!r} has no replica that takes the request now.",
         hint="It may be starting, full or failing: see `roost deployments` and `roost logs`.",
         context=context,
-        retry_after_s=float(after) if after.isdigit() and len(after) < 8 else None,
+        retry_after_s=float(after),
     )
