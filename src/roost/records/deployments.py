@@ -87,6 +87,7 @@ class DeploymentRow(Base):
 
 
 _ACTIVE = DeploymentRow.present | (DeploymentRow.phase != "not_deployed")
+_ACTIVE_VERSIONS = select(DeploymentRow.key, DeploymentRow.version).where(_ACTIVE).order_by(DeploymentRow.key)
 
 
 def find_deployment(session: Session, key: DeploymentKey) -> DeploymentRow | None:
@@ -111,9 +112,7 @@ def list_active(session: Session) -> Sequence[DeploymentRow]:
 
 def list_active_versions(session: Session) -> dict[str, int]:
     """The `version` of each active row by key, ordered by key: what changed is seen without reading rows."""
-    rows = session.execute(
-        select(DeploymentRow.key, DeploymentRow.version).where(_ACTIVE).order_by(DeploymentRow.key)
-    )
+    rows = session.connection().execute(_ACTIVE_VERSIONS)
     return {key: version for key, version in rows}  # noqa: C416  # typed rows, which dict() does not take
 
 

@@ -100,9 +100,8 @@ class RouteTable:
         self._thread.start()
 
     def stop(self, timeout_s: float = 5.0) -> None:
-        """End the thread, which `Changes.close` or a change wakes; the table stays as it is."""
+        """End the thread; the table stays as it is."""
         self._stopping.set()
-        self._changes.notify()
         if self._thread is not None:
             self._thread.join(timeout_s)
 
@@ -123,19 +122,15 @@ class RouteTable:
             self._routes = _table(self._by_key)
 
     def _follow(self) -> None:
-        seen = self._changes.version
-        while not (self._stopping.is_set() or self._changes.closed):
-            seen = self._changes.wait_blocking(seen, RELOAD_S)
-            if not self._reload_if_possible():
-                self._stopping.wait(RELOAD_S)
+        """Of changes that another server made nobody tells."""
+        while not self._stopping.wait(RELOAD_S):
+            self._reload_if_possible()
 
-    def _reload_if_possible(self) -> bool:
+    def _reload_if_possible(self) -> None:
         try:
             self.reload()
         except RoostError as error:  # the records are out of reach: the last table serves on
             _log.warning("The routes could not be read again: %s", error)
-            return False
-        return True
 
     def _unknown(self, model: str) -> ModelNotDeployed:
         known = sorted({route.name for route in self._routes.values()})
