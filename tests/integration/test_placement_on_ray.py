@@ -19,16 +19,19 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import psutil
 import pytest
 
 from roost.contracts.info import NodeInfo
 from roost.contracts.requirements import ModelRequirements
 from roost.engine.embedded.cluster import EmbeddedCluster
+from roost.engine.embedded.processes import find_processes
 from roost.engine.hardware import fake_cards
 from roost.engine.node.address import ClusterAddress
 from roost.engine.node.worker import Offer, WorkerNode
 from roost.engine.nodes import list_nodes
 from roost.engine.serve_api import ServeApi
+from roost.hosts import is_loopback
 from roost.serving.placement import actor_options
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(400)]
@@ -77,6 +80,7 @@ class Placing:
 
     cluster: EmbeddedCluster
     serve: ServeApi
+    workers: list[WorkerNode]
     nodes: list[NodeInfo]
     driver: Driver
 
@@ -120,7 +124,7 @@ def placing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Placing]:
         nodes = list_nodes(serve.dashboard)
         with open_driver(cluster) as process:
             names = {node.node_id: node.name for node in nodes}
-            yield Placing(cluster, serve, nodes, Driver(process, names))
+            yield Placing(cluster, serve, workers, nodes, Driver(process, names))
             process.stdin.close() if process.stdin else None
             process.wait(30)
         serve.close()
@@ -164,6 +168,25 @@ def test_the_nodes_say_what_cards_they_have(placing: Placing) -> None:
         "b24": ("24576", 24_576.0, 1.0),
         "c48": ("24576", 49_152.0, 2.0),
     }
+
+
+def test_nothing_of_a_node_on_loopback_is_open_to_other_machines(placing: Placing) -> None:
+    assert [opened for worker in placing.workers for opened in open_beyond_loopback(worker)] == []
+
+
+def open_beyond_loopback(worker: WorkerNode) -> list[str]:
+    found = []
+    for process in find_processes(worker.state.cluster_id):
+        try:
+            connections = process.net_connections("tcp")
+        except psutil.Error:
+            continue
+        found += [
+            f"{process.name()} {each.laddr.ip}:{each.laddr.port}"
+            for each in connections
+            if each.status == psutil.CONN_LISTEN and not is_loopback(each.laddr.ip)
+        ]
+    return found
 
 
 def test_the_smallest_card_first_and_never_two_on_one_that_holds_one(placing: Placing) -> None:

@@ -48,9 +48,7 @@ def test_memory_is_whole_mib_and_spread_evenly() -> None:
 
 
 @given(st.floats(0.0001, 1.0), st.integers(1, 100_000), st.data())
-def test_a_share_is_what_is_filled_to_rays_grain(
-    num_gpus: float, card: int, data: st.DataObject
-) -> None:
+def test_a_share_is_what_is_filled_to_rays_grain(num_gpus: float, card: int, data: st.DataObject) -> None:
     filled = data.draw(st.integers(1, card))
     share = gpu_share(ModelRequirements(num_gpus=num_gpus, vram_gb=filled / 1024), card)
     as_ray_counts = round(share * 10_000)
