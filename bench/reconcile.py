@@ -26,7 +26,7 @@ def run(rounds: int) -> None:
         server = DeployingServer(db, ray.url)
         for number in range(COUNT):
             server.deploy(f"run{number}")
-        for _ in range(3):
+        for _ in range(5):
             server.reconciler.cycle()
         size_mb = len(server.api.dashboard.get("/api/serve/applications/").content) / 1e6
         idle, calls = _idle(server, ray, rounds * 50)

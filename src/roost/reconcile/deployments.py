@@ -35,8 +35,6 @@ PERIOD_S: Final = 1.0
 IN_FLIGHT_S: Final = 0.2
 """From one look at Ray to the next while something is under way: waiters hear of it at the next look."""
 
-SHORTEST_PAUSE_S: Final = 0.05
-
 LONGEST_SETTLE_S: Final = 0.1
 """A burst of changes is PUT at once (`Burst`), but what Ray shows is looked at during one, too."""
 
@@ -272,7 +270,9 @@ class Reconciler:
     def _pause_s(self, states: Mapping[str, State], began: float) -> float:
         in_flight = any(state.phase not in _RESTING or state.step == "clear" for state in states.values())
         if in_flight and self._monotonic() - self._moved_at < LONGEST_IN_FLIGHT_S:
-            return max(SHORTEST_PAUSE_S, IN_FLIGHT_S - (self._monotonic() - began))
+            took_s = self._monotonic() - began
+            # Ray is asked no more than half of the time.
+            return max(IN_FLIGHT_S - took_s, min(took_s, IN_FLIGHT_S))
         return PERIOD_S
 
 
