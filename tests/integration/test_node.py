@@ -30,7 +30,7 @@ from roost.engine.serve_api import ServeApi
 from roost.errors import EngineUnavailable
 from roost.hosts import is_loopback
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = pytest.mark.timeout(600)
 
 APPLICATION = Path(__file__).with_name("placed_actors.py")
 START_TIMEOUT_S = 240

@@ -34,7 +34,7 @@ from roost.engine.serve_api import ServeApi
 from roost.hosts import is_loopback
 from roost.serving.placement import actor_options
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.ray, pytest.mark.timeout(600)]
 
 DRIVER = Path(__file__).with_name("placed_actors.py")
 CARDS = {"a12": ["12GiB"], "b24": ["24GiB"], "c48": ["24GiB", "24GiB"]}
