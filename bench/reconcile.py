@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import tempfile
 import threading
@@ -135,7 +136,7 @@ def _report(
         f"{COUNT} recorded deployments on `FakeServe` over HTTP; one GET answers {size_mb:.1f} MB. CPU is the reconciler "
         "thread's own (`time.thread_time`), so that what else runs on the machine counts little; the time of waiters is "
         f"wall time and counts it fully. {len(idle)} cycles without a change made {quiet}. A burst took {burst_s:.2f} s "
-        "to be recorded, while the reconciler ran.\n"
+        f"to be recorded, while the reconciler ran. Load of the machine meanwhile: {os.getloadavg()[0]:.1f}.\n"
     )
     write(
         "reconcile",

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import threading
 import time
 from collections.abc import Mapping
@@ -14,7 +13,7 @@ from types import TracebackType
 from typing import Any
 
 from roost.testing.fake_apps import FakeApp
-from roost.testing.fake_serve_http import FakeAnswer, FakeHttp
+from roost.testing.fake_serve_http import FakeAnswer, FakeHttp, encode_json
 
 NODE_ID = "f" * 56
 
@@ -186,7 +185,7 @@ class FakeServe:
     def _route(self, method: str, path: str, query: Mapping[str, str], body: Any) -> FakeAnswer:
         match method, path:
             case "GET", "/api/serve/applications/":
-                details = json.dumps(self._details()).encode()
+                details = encode_json(self._details())  # under the lock
                 self._turn()
                 return FakeAnswer(200, details)
             case "PUT", "/api/serve/applications/":
