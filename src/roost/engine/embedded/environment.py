@@ -57,7 +57,7 @@ def start_environment(
         **({"RAY_AUTH_TOKEN": state.token} if state.token else {}),
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
-        "RAY_START_HOOK": "roost.engine.embedded.start_hook.prepare",
+        "RAY_START_HOOK": "roost.engine.embedded.start_hook.keep_lean",
         # Ray's own switch for one-machine clusters: without it a loopback address is replaced by the
         # machine's outer one, and its processes listen on all interfaces.
         "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0" if is_loopback(state.host) else "1",

@@ -11,7 +11,7 @@ from roost.engine.embedded.state import ClusterState
 from roost.engine.hardware import Advertised
 from roost.hosts import is_loopback
 
-_LOOPBACK_HOOK = "roost.engine.embedded.start_hook.prepare_on_loopback"
+_LOOPBACK_HOOK = "roost.engine.embedded.start_hook.join_on_loopback"
 
 
 def join_command(

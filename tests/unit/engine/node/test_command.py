@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
+from roost.engine.embedded.start_hook import join_on_loopback
 from roost.engine.embedded.state import ClusterState
 from roost.engine.hardware import Advertised
 from roost.engine.node.command import join_command, join_environment
@@ -50,7 +53,7 @@ def test_serve_is_set_up_as_on_the_head(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("host", "hook", "many_machines"),
-    [("127.0.0.1", "prepare_on_loopback", "0"), ("10.0.0.6", "prepare", "1")],
+    [("127.0.0.1", "join_on_loopback", "0"), ("10.0.0.6", "keep_lean", "1")],
 )
 def test_only_on_loopback_ray_is_talked_out_of_its_refusal(
     tmp_path: Path, host: str, hook: str, many_machines: str
@@ -58,3 +61,15 @@ def test_only_on_loopback_ray_is_talked_out_of_its_refusal(
     environment = join_environment(node(tmp_path, host), {}, {}, tmp_path)
     assert environment["RAY_START_HOOK"] == f"roost.engine.embedded.start_hook.{hook}"
     assert environment["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] == many_machines
+
+
+def test_the_hook_keeps_the_clusters_loopback_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    constants, services = ModuleType("constants"), ModuleType("services")
+    vars(constants)["ENABLE_RAY_CLUSTER"] = False
+    monkeypatch.setitem(sys.modules, "ray._private.ray_constants", constants)
+    monkeypatch.setitem(sys.modules, "ray._private.services", services)
+    parameters = SimpleNamespace(ray_client_server_port=10001, no_monitor=False)
+    join_on_loopback(parameters, head=False)
+    assert vars(constants)["ENABLE_RAY_CLUSTER"] is True
+    assert vars(services)["resolve_ip_for_localhost"]("127.0.0.1") == "127.0.0.1"
+    assert (parameters.ray_client_server_port, parameters.no_monitor) == (None, True)
