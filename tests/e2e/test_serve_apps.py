@@ -27,12 +27,6 @@ def get(deployment: roost.Deployment, path: str) -> Any:
     return httpx2.get(f"{deployment.url}{path}", timeout=30).raise_for_status().json()
 
 
-def replicas(at: ServerProcess, key: roost.DeploymentKey) -> dict[str, int]:
-    """Ray's running replicas: pid by id."""
-    shown = at.ray_application(key.app_name)["deployments"]["App"]["replicas"]
-    return {each["replica_id"]: each["pid"] for each in shown if each["state"] == "RUNNING"}
-
-
 @pytest.fixture
 def greeter(at: ServerProcess, project: Project, request: pytest.FixtureRequest) -> Iterator[str]:
     """A registered serve-app; its suffix. All its deployments are removed after the test."""
@@ -78,17 +72,6 @@ def test_a_redeploy_without_a_change_never_asks_ray(greeter: str, at: ServerProc
     assert after["last_deployed_time_s"] == ray["last_deployed_time_s"]
 
 
-def test_scaling_restarts_nothing(greeter: str, at: ServerProcess) -> None:
-    one = replicas(at, deploy(greeter).key)
-    two = replicas(at, deploy(greeter, num_replicas=2).key)
-    assert (len(one), len(two)) == (1, 2)
-    assert one.items() <= two.items()
-    left = deploy(greeter, num_replicas=1)
-    assert len(replicas(at, left.key)) == 1
-    assert replicas(at, left.key).items() <= two.items()
-    assert get(left, "/pid") in two.values()
-
-
 def test_undeploying_twice_is_clean(greeter: str, cli: Callable[..., Ran]) -> None:
     deployment = deploy(greeter)
     roost.undeploy_model(deployment.key)
@@ -131,10 +114,9 @@ def test_a_constructor_that_raises_is_shown_and_leaves_no_trace(
     assert "no greeting for 'you'" in "\n".join(roost.model_serving_messages(key))
     assert [each.phase for each in roost.list_deployed_models() if each.key == key] == ["failed"]
 
-    told = cli("deploy", f"greeter/{greeter}/imported", "-c", "broken=you", "--timeout", "240")
-    assert told.code == 1
-    assert "ValueError: no greeting for 'you'" in told.err
-    assert told.err.splitlines()[-1].startswith("  hint: See `roost logs greeter/")
+    told = cli("deployments", "show", str(key))
+    assert (told.code, told.err) == (0, "")
+    assert "ValueError: no greeting for 'you'" in told.out
     roost.undeploy_model(key)
     _settled(key, _is_gone)
     assert key not in [each.key for each in roost.list_deployed_models()]
@@ -203,27 +185,3 @@ class Caller:
                     self.answers.add(answer.text)
                 else:
                     self.failures.append(f"{answer.status_code} {answer.text[:200]}")
-
-
-def test_a_failed_update_leaves_the_old_replicas_serving(
-    at: ServerProcess, project: Project, tmp_path: Path
-) -> None:
-    weights = tmp_path / "weights"
-    weights.mkdir()
-    (weights / "text.txt").write_text("one")
-    saved = roost.save_model(weights, project.load("reader").Reader, "reader", "failing")
-    where = ("reader", "failing", saved.run_name)
-    first = roost.deploy_model(*where, wait=True, timeout=TIMEOUT_S)
-    with Caller(f"{first.url}/read") as caller:
-        broken = project.edit("reader", "self.text = ", "self.text = None.missing = ").Reader
-        roost.save_model(weights, broken, "reader", "failing")
-        roost.redeploy_model(first.key)
-        with pytest.raises(ModelDeployFailed, match="AttributeError"):
-            roost.wait_for_model_serving(first.key, timeout=TIMEOUT_S)
-        assert get(first, "/read") == ["first", "one"]
-        mended = project.edit("reader", "self.text = None.missing = ", "self.text = ").Reader
-        roost.save_model(weights, mended, "reader", "failing")
-        roost.redeploy_model(first.key)
-        assert roost.wait_for_model_serving(first.key, timeout=TIMEOUT_S).phase == "running"
-    assert (caller.failures, caller.answers) == ([], {'["first","one"]'})
-    roost.undeploy_model(first.key)
