@@ -44,14 +44,14 @@ def deploy(
     timeout: Annotated[float, typer.Option(min=0, help="Longest wait in seconds.")] = 300.0,
     as_json: JsonFlag = False,
 ) -> None:
-    """Deploy a model, or change how it is deployed: what is left out takes its default."""
+    """Deploy a model, or change how it is deployed: what is left out takes its default, the name stays."""
     key = ModelKey.parse(model)
     wish: dict[str, Any] = {
         "num_replicas": replicas,
         "config": read_config(config),
         "name": name,
         "take_name": take_name,
-        "autoscaling": _autoscaling(min_replicas, max_replicas, target_ongoing_requests),
+        "autoscaling": _autoscaling(min_replicas, max_replicas, target_ongoing_requests, at_first=replicas),
         "rollout": rollout,
         "pinned": pinned,
         "idle_timeout_s": _positive("--idle-timeout", idle_timeout),
@@ -84,7 +84,9 @@ def _wait(key: DeploymentKey, timeout: float) -> Deployment:
         raise
 
 
-def _autoscaling(low: int | None, high: int | None, target: float | None) -> dict[str, Any] | None:
+def _autoscaling(
+    low: int | None, high: int | None, target: float | None, *, at_first: int
+) -> dict[str, Any] | None:
     given = {"min_replicas": low, "max_replicas": high, "target_ongoing_requests": _positive(_TARGET, target)}
     chosen = {option: value for option, value in given.items() if value is not None}
     if not chosen:
@@ -94,6 +96,8 @@ def _autoscaling(low: int | None, high: int | None, target: float | None) -> dic
         raise typer.BadParameter(f"{names} without --max-replicas: how many copies may it have at most?")
     if low is not None and low > high:
         raise typer.BadParameter(f"--min-replicas {low} is more than --max-replicas {high}.")
+    if at_first > high:
+        raise typer.BadParameter(f"--replicas {at_first} is more than --max-replicas {high}.")
     return chosen
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from typing import Annotated, Final
 
 import typer
 
 from roost.cli.arguments import ConfigOption, find_key, read_config
-from roost.cli.output import JsonFlag, print_json, print_json_line, print_table, say
-from roost.client import control_calls
+from roost.cli.output import JsonFlag, note, print_json, print_json_line, print_table, say
+from roost.client import Client, control_calls
 from roost.contracts.event import Event
+from roost.errors import Unavailable
 from roost.keys import DeploymentKey
 from roost.sdk.connection import current_client
 
 _LONG_POLL_S: Final = 20.0
+_RETRY_S: Final = 1.0
 _PAGE: Final = 1000
 
 
@@ -51,10 +54,23 @@ def _follow(wanted: DeploymentKey | None, found: list[Event], as_json: bool) -> 
             for event in found:
                 _print_line(event, as_json)
                 last = event.id
-            call = control_calls.list_events(wanted, limit=_PAGE, after_id=last, wait_s=_LONG_POLL_S)
-            found = client.run(call).items
+            found = _next(client, wanted, last)
     except KeyboardInterrupt:
         return
+
+
+def _next(client: Client, wanted: DeploymentKey | None, last: int) -> list[Event]:
+    """What came after `last`; a server that goes away is waited for."""
+    call = control_calls.list_events(wanted, limit=_PAGE, after_id=last, wait_s=_LONG_POLL_S)
+    told = False
+    while True:
+        try:
+            return client.run(call).items
+        except Unavailable as error:
+            if not told:
+                note(f"{error.message} Waiting for it; Ctrl-C ends.")
+            told = True
+            time.sleep(_RETRY_S)
 
 
 def _print_line(event: Event, as_json: bool) -> None:

@@ -19,6 +19,7 @@ from roost.contracts.model import (
     SavedModelPage,
 )
 from roost.contracts.placement import DeployPlan, ExplainRequest, PlacementExplanation
+from roost.errors import InvalidName
 from roost.keys import DeploymentKey, ModelKey
 
 TRANSFER_TIMEOUT_S = 300.0
@@ -191,6 +192,11 @@ def _model(key: ModelKey) -> str:
 
 
 def _deployment(key: DeploymentKey) -> str:
+    if not isinstance(key, DeploymentKey):
+        raise InvalidName(
+            f"key={key!r:.80} is not a DeploymentKey.",
+            hint="Take it from `deployment.key`, or make it with roost.deployment_key(...).",
+        )
     return f"/api/deployments/{key.model}"
 
 

@@ -29,10 +29,13 @@ class Wish:
 
     @staticmethod
     def of(request: DeployRequest) -> Wish:
-        """The wish in a request."""
+        """The wish in a request; the count that load begins with is kept between its bounds."""
+        count, scale = request.num_replicas, request.autoscaling
+        if scale is not None:
+            count = max(1, scale.min_replicas, min(count, scale.max_replicas))
         return Wish(
-            request.num_replicas,
-            request.autoscaling,
+            count,
+            scale,
             request.rollout,
             request.pinned,
             request.idle_timeout_s,

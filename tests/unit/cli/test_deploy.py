@@ -93,6 +93,7 @@ def test_a_rollout_and_failures_are_shown(cli: Cli, server: InProcessServer) -> 
             "--min-replicas and --target-ongoing-requests without --max-replicas",
         ),
         (("--min-replicas", "3", "--max-replicas", "2"), "--min-replicas 3 is more than --max-replicas 2"),
+        (("--replicas", "3", "--max-replicas", "2"), "--replicas 3 is more than --max-replicas 2"),
         (
             ("--max-replicas", "2", "--target-ongoing-requests", "0"),
             "--target-ongoing-requests 0 is not above 0",

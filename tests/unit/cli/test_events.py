@@ -124,13 +124,26 @@ def test_following_as_json_is_an_object_a_line(
     assert [line["kind"] for line in lines] == ["deployed", "phase", "undeployed", "phase"]
 
 
-def test_following_says_when_the_server_goes(
+def test_following_waits_for_a_server_that_goes_and_goes_on(
     cli: Cli, server: InProcessServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    follow(server, monkeypatch, lambda: setattr(server, "down", True))
-    ran = cli("events", "-f")
-    assert ran.code == 1
-    assert "No Roost server answers" in ran.err
+    def undeploy_while_down() -> None:
+        server.deployments.undeploy(DeploymentKey("f", "s", "two"))
+        server.down = True
+
+    monkeypatch.setattr("roost.cli.events._RETRY_S", 0.0)
+    follow(
+        server,
+        monkeypatch,
+        undeploy_while_down,
+        lambda: setattr(server, "down", True),
+        lambda: setattr(server, "down", False),
+    )
+    ran = cli("events", "-f", "--limit", "1")
+    assert ran.code == 0
+    assert ran.err.count("No Roost server answers") == 1
+    assert "Waiting for it; Ctrl-C ends." in ran.err
+    assert ran.out.splitlines()[1] == "2026-01-01 00:00:00  undeployed    f/s/two  It is to be removed."
 
 
 def test_the_function(server: InProcessServer) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import roost
-from roost.errors import Infeasible, ModelDeployFailed, ModelNotDeployed, ModelNotFound, Timeout
+from roost.errors import Infeasible, InvalidName, ModelDeployFailed, ModelNotDeployed, ModelNotFound, Timeout
 from roost.keys import ModelKey
 from roost.testing.in_process import InProcessServer
 from roost.testing.ready_models import save_ready_model
@@ -125,3 +127,21 @@ def test_ray_being_away_is_said_and_recorded_deploys_wait(server: InProcessServe
     server.ray.away = False
     server.reconcile()
     assert roost.wait_for_model_serving(waiting.key).phase == "running"
+
+
+@pytest.mark.parametrize("key", ["greeter/demo/imported", None, roost.ModelKey("a", "b", "c")])
+@pytest.mark.parametrize(
+    "function",
+    [roost.undeploy_model, roost.redeploy_model, roost.wait_for_model_serving, roost.model_serving_status],
+)
+def test_what_is_no_deployment_key_is_named(server: InProcessServer, function: Any, key: Any) -> None:
+    with pytest.raises(InvalidName, match="is not a DeploymentKey") as caught:
+        function(key)
+    assert caught.value.hint == "Take it from `deployment.key`, or make it with roost.deployment_key(...)."
+    assert server.requests == []
+
+
+def test_the_count_that_load_begins_with_is_kept_between_its_bounds(server: InProcessServer) -> None:
+    scale = {"min_replicas": 2, "max_replicas": 3}
+    assert roost.deploy_model(*MODEL, autoscaling=scale).num_replicas == 2
+    assert roost.deploy_model(*MODEL, num_replicas=9, autoscaling=scale).num_replicas == 3
