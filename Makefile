@@ -41,7 +41,7 @@ demo: setup
 	$(BIN)/python demo/run.py
 
 test: setup
-	$(BIN)/python -m pytest
+	$(BIN)/python tests/run.py
 
 check: setup
 	$(BIN)/ruff format --check .
