@@ -116,7 +116,7 @@ class Subject:
         }
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def ray(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Subject]:
     home = tmp_path_factory.mktemp("home")
     (home / "contract_apps.py").write_text(APPS)
