@@ -206,6 +206,7 @@ class Deployments:
             return find_deployment(session, key)
 
     def _view(self, row: DeploymentRow) -> Deployment:
+        wish = wish_of(row)
         names = self._engine.node_names()
         replicas = [
             ReplicaPlacement(
@@ -229,11 +230,11 @@ class Deployments:
             message=row.message,
             bundle_fingerprint=row.bundle_fingerprint,
             replaced_bundle_fingerprint=row.replaced_bundle_fingerprint,
-            num_replicas=row.num_replicas,
-            autoscaling=wish_of(row).autoscaling,
-            rollout=wish_of(row).rollout,
-            pinned=row.pinned,
-            idle_timeout_s=row.idle_timeout_s,
+            num_replicas=wish.num_replicas,
+            autoscaling=wish.autoscaling,
+            rollout=wish.rollout,
+            pinned=wish.pinned,
+            idle_timeout_s=wish.idle_timeout_s,
             failures=row.failures,
             used_at=row.used_at,
             capability=row.capability,
