@@ -7,6 +7,7 @@ from typing import Any
 
 from roost.contracts.info import NodeInfo
 from roost.engine.dashboard import Dashboard
+from roost.engine.state_api import list_state, rows_of
 from roost.engine.usage import NodeUsage, node_usage
 
 
@@ -18,11 +19,7 @@ def list_nodes(dashboard: Dashboard) -> list[NodeInfo]:
     Raises:
         EngineUnavailable: Ray does not answer, or refuses the token.
     """
-    answer = dashboard.get_json("/api/v0/nodes", {"limit": "10000", "detail": "true"})
-    rows: Any = answer
-    for part in ("data", "result", "result"):
-        rows = rows.get(part) if isinstance(rows, Mapping) else None
-    rows = [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
+    rows = rows_of(list_state(dashboard, "nodes"))
     usage = node_usage(dashboard) if rows else {}
     nodes = [_node(row, usage.get(str(row.get("node_id", "")), NodeUsage())) for row in rows]
     return sorted(nodes, key=lambda node: (node.name, node.node_id))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from roost.engine.dashboard import Dashboard
+from roost.engine.state_api import list_state, rows_of
 
 _PREFIX: Final = "SERVE_REPLICA::"
 
@@ -16,24 +17,13 @@ def unplaced_replicas(dashboard: Dashboard) -> set[str]:
     Raises:
         EngineUnavailable: Ray does not answer, or refuses the token.
     """
-    params = {
-        "limit": "10000",
-        "detail": "true",
-        "filter_keys": "state",
-        "filter_predicates": "=",
-        "filter_values": "PENDING_CREATION",
-    }
-    return unplaced_of(dashboard.get_json("/api/v0/actors", params))
+    return unplaced_of(list_state(dashboard, "actors", state=("=", "PENDING_CREATION")))
 
 
 def unplaced_of(answer: Mapping[str, Any]) -> set[str]:
     """Read the answer of `GET /api/v0/actors?detail=true`; a row that is odd hides no other."""
-    rows: Any = answer
-    for part in ("data", "result", "result"):
-        rows = rows.get(part) if isinstance(rows, Mapping) else None
-    named = [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
     return {
         name.rpartition("#")[2]
-        for row in named
+        for row in rows_of(answer)
         if isinstance(name := row.get("name"), str) and name.startswith(_PREFIX) and not row.get("node_id")
     }

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from roost.engine.dashboard import Dashboard
+from roost.engine.state_api import list_state, rows_of
 
 _HOLDING: Final = ("ALIVE", "PENDING_CREATION")
 
@@ -32,24 +33,14 @@ def node_usage(dashboard: Dashboard) -> dict[str, NodeUsage]:
     Raises:
         EngineUnavailable: Ray does not answer, or refuses the token.
     """
-    params = {
-        "limit": "10000",
-        "detail": "true",
-        "filter_keys": "state",
-        "filter_predicates": "!=",
-        "filter_values": "DEAD",
-    }
-    return usage_of(dashboard.get_json("/api/v0/actors", params))
+    return usage_of(list_state(dashboard, "actors", state=("!=", "DEAD")))
 
 
 def usage_of(answer: Mapping[str, Any]) -> dict[str, NodeUsage]:
     """Read the answer of `GET /api/v0/actors?detail=true`; a row that is odd hides no other."""
-    rows: Any = answer
-    for part in ("data", "result", "result"):
-        rows = rows.get(part) if isinstance(rows, Mapping) else None
     usage: dict[str, NodeUsage] = defaultdict(NodeUsage)
-    for row in rows if isinstance(rows, list) else []:
-        if not isinstance(row, Mapping) or row.get("state") not in _HOLDING:
+    for row in rows_of(answer):
+        if row.get("state") not in _HOLDING:
             continue
         node_id, held = row.get("node_id"), row.get("required_resources")
         if isinstance(node_id, str) and node_id and isinstance(held, Mapping):
