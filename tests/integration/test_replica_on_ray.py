@@ -131,7 +131,7 @@ def application(
         "num_replicas": 1,
         "max_ongoing_requests": 1 if is_model else 4,
         "health_check_period_s": 1,
-        "graceful_shutdown_timeout_s": 5,
+        "graceful_shutdown_timeout_s": 30,  # within it a loaded machine unloads, too
         "ray_actor_options": {"num_cpus": 0.1},
     }
     return key, {
