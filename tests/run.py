@@ -1,6 +1,6 @@
-"""Runs all tests, in two processes side by side: those on Ray mostly wait, the others mostly compute.
+"""Runs all tests, in two lanes side by side: whole servers in one, everything else in the other.
 
-What is given is passed on to pytest. The output of the tests without Ray follows that of the others.
+What is given is passed on to pytest. The output of the second lane follows that of the first.
 """
 
 from __future__ import annotations
@@ -10,31 +10,46 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from typing import IO, Final
 
-NOTHING_SELECTED = 5
+NOTHING_SELECTED: Final = 5
+
+SERVERS: Final = ("e2e",)
+# The starts of Ray are timed by Ray itself, so they come while the other lane mostly waits.
+OTHERS: Final = ("ray and not e2e", "not ray and not e2e")
 
 
 def main(arguments: Sequence[str]) -> int:
     """The exit code: 0 when all passed."""
-    command = [sys.executable, "-m", "pytest", *arguments, "-m"]
     with tempfile.TemporaryFile() as log:
-        # The starts of Ray are timed by Ray itself, so they come first where both want a core.
         beside = subprocess.Popen(
-            ["nice", "-n", "5", *command, "not ray"], stdout=log, stderr=subprocess.STDOUT
+            [sys.executable, __file__, "--lane", *arguments], stdout=log, stderr=subprocess.STDOUT
         )
         try:
-            ray = subprocess.run([*command, "ray"], check=False).returncode
-            other = beside.wait()
+            code = _pytest(SERVERS, arguments)
         finally:
-            beside.terminate()
-            beside.wait()
-        sys.stdout.flush()
-        log.seek(0)
-        shutil.copyfileobj(log, sys.stdout.buffer)
-        sys.stdout.buffer.flush()
-    codes = [code for code in (ray, other) if code != NOTHING_SELECTED]
-    return max(codes, default=NOTHING_SELECTED, key=abs)
+            other = beside.wait()  # Ctrl-C has reached it, too
+        _show(log)
+    return _worst([code, other])
+
+
+def _pytest(lane: Sequence[str], arguments: Sequence[str]) -> int:
+    command = [sys.executable, "-m", "pytest", *arguments, "-m"]
+    return _worst([subprocess.run([*command, marks], check=False).returncode for marks in lane])
+
+
+def _worst(codes: Sequence[int]) -> int:
+    return max((code for code in codes if code != NOTHING_SELECTED), default=NOTHING_SELECTED, key=abs)
+
+
+def _show(log: IO[bytes]) -> None:
+    sys.stdout.flush()
+    log.seek(0)
+    shutil.copyfileobj(log, sys.stdout.buffer)
+    sys.stdout.buffer.flush()
 
 
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["--lane"]:
+        sys.exit(_pytest(OTHERS, sys.argv[2:]))
     sys.exit(main(sys.argv[1:]))

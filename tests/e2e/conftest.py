@@ -22,6 +22,7 @@ from roost.testing.server_process import START_TIMEOUT_S, ServerProcess, plain_e
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.e2e)
             item.add_marker(pytest.mark.ray)
             if item.get_closest_marker("timeout") is None:
                 item.add_marker(pytest.mark.timeout(600))
