@@ -9,14 +9,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import IO, Final
 
 NOTHING_SELECTED: Final = 5
 
-SERVERS: Final = ("e2e",)
+SERVERS: Final = {"e2e": ("tests/e2e",)}
 # The starts of Ray are timed by Ray itself, so they come while the other lane mostly waits.
-OTHERS: Final = ("ray and not e2e", "not ray and not e2e")
+OTHERS: Final = {"ray and not e2e": ("tests/contract", "tests/integration"), "not ray and not e2e": ()}
+"""By marks, where they are: pytest takes its time to collect all."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -33,9 +34,15 @@ def main(arguments: Sequence[str]) -> int:
     return _worst([code, other])
 
 
-def _pytest(lane: Sequence[str], arguments: Sequence[str]) -> int:
-    command = [sys.executable, "-m", "pytest", *arguments, "-m"]
-    return _worst([subprocess.run([*command, marks], check=False).returncode for marks in lane])
+def _pytest(lane: Mapping[str, Sequence[str]], arguments: Sequence[str]) -> int:
+    return _worst(
+        [
+            subprocess.run(
+                [sys.executable, "-m", "pytest", *(arguments or folders), "-m", marks], check=False
+            ).returncode
+            for marks, folders in lane.items()
+        ]
+    )
 
 
 def _worst(codes: Sequence[int]) -> int:
