@@ -5,21 +5,38 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final, Literal
 from urllib.parse import unquote, urlsplit
 
 import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError, NotFoundError
-from obstore.store import LocalStore, from_url
+from obstore.store import AzureStore, GCSStore, LocalStore, S3Store, from_url
 
 from roost.errors import ArtifactNotFound, BadRequest, Unavailable
 from roost.storage.durable import STAGING, remove_stale, write_durably
 
 STORAGE_ID: Final = "storage-id"
 _BUCKET_SCHEMES: Final = ("s3", "gs", "az", "memory")
+_PAGE: Final = 1000
 
 _Backend = obstore.store.ObjectStore
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectInfo:
+    """One object of a listing.
+
+    Attributes:
+        size: In bytes.
+        modified: When it was stored, or last stored anew; in UTC, by the storage's clock.
+    """
+
+    path: str
+    size: int
+    modified: datetime
 
 
 class ObjectStore:
@@ -105,9 +122,25 @@ class ObjectStore:
 
     def list(self, prefix: str = "") -> Iterator[str]:
         """Paths of all objects in the directory `prefix`, in no order."""
+        return (info.path for info in self.list_infos(prefix))
+
+    def list_infos(self, prefix: str = "") -> Iterator[ObjectInfo]:
+        """All objects in the directory `prefix`, in no order; read as it is walked, however many.
+
+        What writers have under way in a folder is left out unless `prefix` is `STAGING`.
+        """
         with _translated(prefix or "/"):
-            for page in obstore.list(self._backend, prefix or None):
-                yield from (item["path"] for item in page if not item["path"].startswith(f"{STAGING}/"))
+            for page in obstore.list(self._backend, prefix or None, chunk_size=_PAGE):
+                for item in page:
+                    if prefix == STAGING or not item["path"].startswith(f"{STAGING}/"):
+                        yield ObjectInfo(item["path"], item["size"], item["last_modified"])
+
+    def sign(self, path: str, method: Literal["GET", "PUT"], expires_s: float) -> str | None:
+        """A URL that lets whoever has it read or write this one object; None: this storage cannot sign."""
+        if not isinstance(self._backend, (S3Store, GCSStore, AzureStore)):
+            return None
+        with _translated(path):
+            return obstore.sign(self._backend, method, path, timedelta(seconds=expires_s))
 
     def move(self, path: str, to: str) -> None:
         """Give an object another path, in place of what was there.
