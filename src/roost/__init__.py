@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from roost.sdk.deployments import undeploy_model as undeploy_model
     from roost.sdk.deployments import wait_for_model_serving as wait_for_model_serving
     from roost.sdk.events import list_events as list_events
+    from roost.sdk.model_changes import delete_model as delete_model
+    from roost.sdk.model_changes import set_model_config as set_model_config
+    from roost.sdk.model_changes import set_model_requirements as set_model_requirements
     from roost.sdk.models import import_model as import_model
     from roost.sdk.models import list_models as list_models
     from roost.sdk.models import load_model as load_model
@@ -71,6 +74,7 @@ _HOME: dict[str, str] = {
     "RoostError": "roost.errors",
     "SavedModel": "roost.contracts.model",
     "ServingStatus": "roost.contracts.deployment",
+    "delete_model": "roost.sdk.model_changes",
     "deploy_model": "roost.sdk.deployments",
     "deployment_key": "roost.keys",
     "explain_placement": "roost.sdk.placement",
@@ -89,6 +93,8 @@ _HOME: dict[str, str] = {
     "register_model": "roost.sdk.models",
     "save_model": "roost.sdk.models",
     "serve": "roost.serve",
+    "set_model_config": "roost.sdk.model_changes",
+    "set_model_requirements": "roost.sdk.model_changes",
     "undeploy_model": "roost.sdk.deployments",
     "wait_for_model_serving": "roost.sdk.deployments",
 }

@@ -19,6 +19,7 @@ RoostError                      code               status
 ├── Conflict                    conflict           409
 │   ├── ModelBusy                                        somebody else is writing this model
 │   ├── ModelNotReady                                    the model has no finished upload
+│   ├── ModelInUse                                       a deployment runs this model
 │   ├── NameTaken                                        a live deployment has this name
 │   └── Infeasible                                       no node can ever hold one replica
 ├── PayloadTooLarge             payload_too_large  413
@@ -206,6 +207,10 @@ class ModelBusy(Conflict):
 
 class ModelNotReady(Conflict):
     """The model has no finished upload to serve or load."""
+
+
+class ModelInUse(Conflict):
+    """Deployments run this model, so it cannot be deleted."""
 
 
 class NameTaken(Conflict):

@@ -35,6 +35,7 @@ CODES = {
     "Conflict": ("conflict", 409),
     "ModelBusy": ("conflict", 409),
     "ModelNotReady": ("conflict", 409),
+    "ModelInUse": ("conflict", 409),
     "NameTaken": ("conflict", 409),
     "Infeasible": ("conflict", 409),
     "PayloadTooLarge": ("payload_too_large", 413),

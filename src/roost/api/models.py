@@ -6,33 +6,21 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
 
-from roost.contracts.base import Wire
 from roost.contracts.model import (
     AbandonRequest,
     Claim,
     ClaimRequest,
     CommitRequest,
+    ConfigUpdate,
     ModelPhase,
     RefreshRequest,
+    RequirementsUpdate,
     SavedModel,
     SavedModelPage,
 )
-from roost.contracts.requirements import ModelRequirements
 from roost.keys import ModelKey
 from roost.services.model_claims import check_claimable
 from roost.services.models import Models
-
-
-class ConfigUpdate(Wire):
-    """The whole new config of a model."""
-
-    config: dict[str, str]
-
-
-class RequirementsUpdate(Wire):
-    """The new requirements of a model."""
-
-    requirements: ModelRequirements
 
 
 def model_key(family: str, suffix: str, run_name: str) -> ModelKey:
@@ -60,14 +48,25 @@ def _add_entries(router: APIRouter, models: Models) -> None:
         phase: ModelPhase | None = None,
         limit: Annotated[int, Query(ge=1, le=1000)] = 100,
         offset: Annotated[int, Query(ge=0, le=1_000_000_000)] = 0,
+        after: Annotated[str | None, Query(description="Only what comes after this model.")] = None,
     ) -> SavedModelPage:
         return models.list(
-            family=family, suffix=suffix, run_name=run_name, phase=phase, limit=limit, offset=offset
+            family=family,
+            suffix=suffix,
+            run_name=run_name,
+            phase=phase,
+            limit=limit,
+            offset=offset,
+            after=ModelKey.parse(after) if after is not None else None,
         )
 
     @router.get("/{family}/{suffix}/{run_name}", summary="Show a model")
     def get_model(key: Key) -> SavedModel:
         return models.get(key)
+
+    @router.delete("/{family}/{suffix}/{run_name}", status_code=204, summary="Delete a model")
+    def delete_model(key: Key) -> None:
+        models.delete(key)
 
     @router.put("/{family}/{suffix}/{run_name}/config", summary="Replace a model's config")
     def set_config(key: Key, update: ConfigUpdate) -> SavedModel:

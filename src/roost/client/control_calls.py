@@ -14,7 +14,9 @@ from roost.contracts.model import (
     Claim,
     ClaimRequest,
     CommitRequest,
+    ConfigUpdate,
     RefreshRequest,
+    RequirementsUpdate,
     SavedModel,
     SavedModelPage,
 )
@@ -38,9 +40,9 @@ def list_models(
     run_name: str | None,
     phase: str | None,
     limit: int,
-    offset: int,
+    after: ModelKey | None,
 ) -> Call[SavedModelPage]:
-    """One page of the registry."""
+    """One page of the registry, from behind the key `after` on."""
     params = optional(
         {
             "family": family,
@@ -48,7 +50,7 @@ def list_models(
             "runName": run_name,
             "phase": phase,
             "limit": limit,
-            "offset": offset,
+            "after": after,
         }
     )
     return Call("GET", "/api/models", parse_model(SavedModelPage), params=params)
@@ -57,6 +59,21 @@ def list_models(
 def get_model(key: ModelKey) -> Call[SavedModel]:
     """One registry entry."""
     return Call("GET", _model(key), parse_model(SavedModel))
+
+
+def delete_model(key: ModelKey) -> Call[None]:
+    """Remove a registry entry."""
+    return Call("DELETE", _model(key), parse_nothing)
+
+
+def set_config(key: ModelKey, update: ConfigUpdate) -> Call[SavedModel]:
+    """Replace a model's config."""
+    return Call("PUT", f"{_model(key)}/config", parse_model(SavedModel), content=update.to_json())
+
+
+def set_requirements(key: ModelKey, update: RequirementsUpdate) -> Call[SavedModel]:
+    """Replace a model's requirements."""
+    return Call("PUT", f"{_model(key)}/requirements", parse_model(SavedModel), content=update.to_json())
 
 
 def claim(key: ModelKey, request: ClaimRequest) -> Call[Claim]:

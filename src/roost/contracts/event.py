@@ -10,17 +10,29 @@ from pydantic import Field
 from roost.contracts.base import Wire
 
 EventKind = Literal[
-    "deployed", "updated", "scaled", "renamed", "undeployed", "phase", "start_failed", "paused", "woken"
+    "deployed",
+    "updated",
+    "scaled",
+    "renamed",
+    "undeployed",
+    "phase",
+    "start_failed",
+    "paused",
+    "woken",
+    "config_set",
+    "requirements_set",
+    "model_deleted",
 ]
 
 
 class Event(Wire):
-    """One change of a deployment.
+    """One change of a deployment or a model.
 
     Attributes:
         id: Grows with every event; for asking what came after it.
-        kind: `deployed` to `undeployed` are callers' wishes; the others are what was seen or done.
-        subject: The deployment's key.
+        kind: `deployed` to `undeployed` are callers' wishes; `phase` to `woken` are what was seen or done;
+            the others are changes of a model.
+        subject: The deployment's key, or the model's.
         message: In a sentence, without terminal escapes.
         data: Its particulars by name, such as `phase` and `before` of a change of phase.
     """

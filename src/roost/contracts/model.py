@@ -100,6 +100,18 @@ class AbandonRequest(Wire):
     reason: str
 
 
+class ConfigUpdate(Wire):
+    """The whole new config of a model."""
+
+    config: dict[str, str]
+
+
+class RequirementsUpdate(Wire):
+    """The new requirements of a model."""
+
+    requirements: ModelRequirements
+
+
 class RefreshRequest(Wire):
     """A new bundle for a finished import whose servable's code changed."""
 

@@ -44,3 +44,6 @@ class ModelRequirements:
                 f"vram_gb={self.vram_gb!r} needs a GPU, but num_gpus is 0.",
                 hint="Set num_gpus=1 or a fraction.",
             )
+
+    def __str__(self) -> str:
+        return f"{self.num_gpus:g} GPU, {self.vram_gb:g} GiB VRAM, {self.ram_gb:g} GiB RAM"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, ColumnElement, Index, String, Text, and_, func, select
+from sqlalchemy import BigInteger, ColumnElement, Index, String, Text, and_, func, select, tuple_
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from roost.contracts.model import ModelPhase
@@ -88,12 +88,23 @@ def list_model_keys(session: Session, *, limit: int) -> list[ModelKey]:
 
 
 def page_models(
-    session: Session, which: ModelFilter, *, now: datetime, limit: int, offset: int
+    session: Session,
+    which: ModelFilter,
+    *,
+    now: datetime,
+    limit: int,
+    offset: int = 0,
+    after: ModelKey | None = None,
 ) -> tuple[Sequence[tuple[ModelRow, ClaimRow | None]], int]:
-    """One page in key order, each entry with its claim, and the number of entries on all pages."""
+    """One page in key order, each entry with its claim, and the number of entries on all pages.
+
+    With `after` the page begins behind that key, whatever was added or deleted before it meanwhile.
+    """
     conditions = _conditions(which, now)
     matching = select(ModelRow, ClaimRow).join(ClaimRow, _OF_THE_SAME_MODEL, isouter=True).where(*conditions)
-    page = matching.order_by(ModelRow.family, ModelRow.suffix, ModelRow.run_name).limit(limit).offset(offset)
+    if after is not None:
+        matching = matching.where(tuple_(*_KEY) > tuple_(after.family, after.suffix, after.run_name))
+    page = matching.order_by(*_KEY).limit(limit).offset(offset)
     total = select(func.count()).select_from(ModelRow)
     if which.phase not in (None, "ready"):
         total = total.join(ClaimRow, _OF_THE_SAME_MODEL, isouter=True)
@@ -101,6 +112,7 @@ def page_models(
     return rows, session.scalar(total.where(*conditions)) or 0
 
 
+_KEY = (ModelRow.family, ModelRow.suffix, ModelRow.run_name)
 _OF_THE_SAME_MODEL = and_(
     ClaimRow.family == ModelRow.family,
     ClaimRow.suffix == ModelRow.suffix,

@@ -131,19 +131,29 @@ def list_models(
     run_name: str | None = None,
     phase: ModelPhase | None = None,
     limit: int | None = None,
+    after: ModelKey | None = None,
 ) -> list[SavedModel]:
-    """Registry entries in the order of their keys, also those still uploading, failed or broken."""
+    """Registry entries in the order of their keys, also those still uploading, failed or broken.
+
+    Args:
+        limit: The most entries to return; default all.
+        after: Begin behind this key: `after=models[-1].key` gives the next page.
+
+    What others write meanwhile moves nothing: an entry that is there all the time comes once.
+    """
     client, found, page_size = current_client(), list[SavedModel](), 500
-    while True:
+    while limit is None or len(found) < limit:
         wanted = page_size if limit is None else min(page_size, limit - len(found))
         page = client.run(
             control_calls.list_models(
-                family=family, suffix=suffix, run_name=run_name, phase=phase, limit=wanted, offset=len(found)
+                family=family, suffix=suffix, run_name=run_name, phase=phase, limit=wanted, after=after
             )
         )
         found.extend(page.items)
-        if not page.items or len(found) >= page.total or len(found) == limit:
-            return found
+        if len(page.items) < wanted:
+            break
+        after = page.items[-1].key
+    return found
 
 
 def model_registry_status(family: str, suffix: str, run_name: str) -> SavedModel | None:

@@ -56,6 +56,7 @@ class Deployments:
         wake: Callable[[], None],
     ) -> None:
         self._db = db
+        self._models = models
         self._targets = Targets(db, models, engine, settings)
         self._engine = engine
         self._settings = settings
@@ -171,6 +172,7 @@ class Deployments:
         now = self._clock.now()
         key = target.key
         with self._db.write() as session:
+            self._models.require_ready(session, key.model)  # it may have been deleted since it was read
             row = find_deployment(session, key)
             present = row is not None and row.present
             name = request.name or (row.name if row is not None and present else key.default_name)

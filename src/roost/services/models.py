@@ -27,14 +27,9 @@ from roost.records.database import Database
 from roost.records.models import ModelFilter, ModelRow, count_models, find_model, list_model_keys, page_models
 from roost.services.artifacts import Artifacts
 from roost.services.clock import Clock
+from roost.services.model_changes import change_config, change_requirements, remove
 from roost.services.model_claims import LEASE_S, begin, finish, give_up, needs_no_upload, own
-from roost.services.model_phases import (
-    not_ready,
-    saved_model,
-    servable_of,
-    store_requirements,
-    store_servable,
-)
+from roost.services.model_phases import not_ready, saved_model, servable_of, store_servable
 from roost.storage.artifacts import ArtifactStore
 
 _MOST_COMPARED: Final = 1000
@@ -98,8 +93,12 @@ class Models:
         phase: ModelPhase | None = None,
         limit: int = 100,
         offset: int = 0,
+        after: ModelKey | None = None,
     ) -> SavedModelPage:
         """One page in key order, and the number of entries on all pages. None is any.
+
+        Pages that each begin `after` the last key of the one before stay true while others write:
+        an entry that is there all the time comes once.
 
         Raises:
             InvalidName: for a filter that no key can match.
@@ -110,7 +109,7 @@ class Models:
         which = ModelFilter(family=family, suffix=suffix, run_name=run_name, phase=phase)
         now = self._clock.now()
         with self._db.read() as session:
-            rows, total = page_models(session, which, now=now, limit=limit, offset=offset)
+            rows, total = page_models(session, which, now=now, limit=limit, offset=offset, after=after)
             return SavedModelPage(items=[saved_model(row, claim, now) for row, claim in rows], total=total)
 
     def count(self) -> int:
@@ -160,10 +159,11 @@ class Models:
         self._artifacts.check_bundle(request.servable)
         with self._db.write() as session:
             now = self._clock.now()
-            row = _get(session, key)
-            if row.committed_by == token:
+            row = find_model(session, key)
+            if row is not None and row.committed_by == token:
                 return self._view(session, row)
             claim = own(session, key, token)
+            assert row is not None  # a claim goes with its model
             finish(session, row, claim, request, weights=weights, config=config, now=now)
             return self._view(session, row)
 
@@ -211,7 +211,7 @@ class Models:
         checked = check_config(config)
         with self._db.write() as session:
             row = _get(session, key)
-            row.config = checked
+            change_config(session, row, checked, self._clock.now())
             return self._view(session, row)
 
     def set_requirements(self, key: ModelKey, requirements: ModelRequirements) -> SavedModel:
@@ -222,8 +222,27 @@ class Models:
         """
         with self._db.write() as session:
             row = _get(session, key)
-            store_requirements(row, requirements)
+            change_requirements(session, row, requirements, self._clock.now())
             return self._view(session, row)
+
+    def delete(self, key: ModelKey) -> None:
+        """Remove the entry. Afterwards the key is as if it had never been saved.
+
+        Raises:
+            ModelNotFound: naming the key.
+            ModelInUse: while deployments of it are wanted; naming them.
+            ModelBusy: while a live writer uploads it; naming the writer.
+        """
+        with self._db.write() as session:
+            remove(session, _get(session, key), self._clock.now())
+
+    def require_ready(self, session: Session, key: ModelKey) -> None:
+        """Make sure, inside the caller's session, that the entry can be deployed.
+
+        Raises:
+            ModelNotFound, ModelNotReady: as `get_ready`.
+        """
+        self._require_ready(session, _get(session, key))
 
     def _view(self, session: Session, row: ModelRow) -> SavedModel:
         return saved_model(row, find_claim(session, row.key), self._clock.now())

@@ -87,6 +87,41 @@ def test_scaling_and_updating(server: InProcessServer) -> None:
     assert told(server, before)[0] == ("updated", "r", "Its replicas are to be replaced.")
 
 
+def test_one_replica_is_one(server: InProcessServer) -> None:
+    deploy(server, num_replicas=2)
+    before = last_id(server)
+    deploy(server)
+    assert told(server, before)[0] == ("scaled", "r", "Wanted is 1 replica; none restarts.")
+
+
+@pytest.mark.parametrize(
+    ("request_", "sentence"),
+    [
+        ({"pinned": True}, "It is pinned now. No replica restarts."),
+        ({"rollout": "in_place"}, "Its rollout is 'in_place' now. No replica restarts."),
+        (
+            {"idle_timeout_s": 90},
+            "It is paused after 90 s without a request from now on. No replica restarts.",
+        ),
+    ],
+)
+def test_what_is_not_scaling_is_not_told_as_such(
+    server: InProcessServer, request_: dict[str, Any], sentence: str
+) -> None:
+    deploy(server)
+    before = last_id(server)
+    deploy(server, **request_)
+    assert told(server, before)[0] == ("updated", "r", sentence)
+
+
+def test_a_pin_and_a_limit_that_are_taken_back(server: InProcessServer) -> None:
+    deploy(server, pinned=True, idle_timeout_s=90)
+    before = last_id(server)
+    deploy(server)
+    wanted = "It is pinned no more. It is not paused for being idle from now on. No replica restarts."
+    assert told(server, before)[0] == ("updated", "r", wanted)
+
+
 def test_a_moved_name_is_told_of_both(server: InProcessServer) -> None:
     deploy(server, name="mine")
     deploy(server, OTHER, name="theirs")
@@ -138,7 +173,8 @@ def test_a_request_wakes_what_is_paused(server: InProcessServer) -> None:
     server.ray.wake(APP)
     server.reconcile()
     assert told(server, before)[0] == ("woken", "r", "A request woke it.")
-    assert phases(server)[-2:] == ["paused > deploying", "deploying > running"]
+    assert kinds(server, before) == ["woken", "phase"]
+    assert phases(server)[-2:] == ["running > paused", "deploying > running"]
 
 
 def test_every_kind_of_event_is_known_here(server: InProcessServer) -> None:
@@ -152,6 +188,9 @@ def test_every_kind_of_event_is_known_here(server: InProcessServer) -> None:
         "start_failed",
         "paused",
         "woken",
+        "config_set",
+        "requirements_set",
+        "model_deleted",
     }
 
 
