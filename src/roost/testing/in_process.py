@@ -1,4 +1,4 @@
-"""The control plane in one process: the real services and routes over SQLite and stores in memory."""
+"""The control plane in one process: real services and routes, by default over SQLite and stores in memory."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from roost.errors import EngineUnavailable
 from roost.reconcile.deployments import Reconciler
 from roost.records.database import Database
 from roost.records.tables import METADATA
+from roost.records.upgrade import upgrade
 from roost.services.artifacts import Artifacts
 from roost.services.changes import Changes
 from roost.services.deployments import Deployments
@@ -35,6 +36,8 @@ from roost.services.placement import Placement
 from roost.serving.plan import IngressOptions
 from roost.serving.scale import initial
 from roost.serving.settings import ServeSettings
+from roost.storage.artifacts import ArtifactStore, StoredArtifacts
+from roost.storage.store import ObjectStore
 from roost.testing.fake_clock import FakeClock
 from roost.testing.memory_store import MemoryStore
 
@@ -125,25 +128,39 @@ class InProcessServer:
 
     Args:
         folder: Where the records are.
+        database_url: Records of a real server, with its migrations, in place of tables in `folder`.
+        objects: Where artifacts are, in place of `store`.
 
     Attributes:
         requests: Method and path of every call, oldest first.
         down: Whether connections are refused.
+        store: Artifacts in memory; unused where `objects` are given.
+        storage: What it tells callers of where artifacts are.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(
+        self, folder: Path, *, database_url: str | None = None, objects: ObjectStore | None = None
+    ) -> None:
         self.requests: list[tuple[str, str]] = []
         self.down = False
         self.ray = InstantRay()
         self.store = MemoryStore()
         self.clock = FakeClock()
         self.changes = Changes()
-        self.db = Database(f"sqlite:///{folder}/roost.db")
-        METADATA.create_all(self.db.engine)
+        self.artifacts: ArtifactStore = self.store
+        self.storage = StorageInfo(url="memory:///", storage_id="0")
+        if objects is not None:
+            self.artifacts = StoredArtifacts(objects)
+            self.storage = StorageInfo(url=objects.url, storage_id=objects.storage_id())
+        self.db = Database(database_url or f"sqlite:///{folder}/roost.db")
+        if database_url is None:
+            METADATA.create_all(self.db.engine)
+        else:
+            upgrade(self.db)
         self.view = EngineView(
             self.ray.list_nodes, self.ray.replica_log, monotonic=lambda: self.clock.now().timestamp()
         )
-        self.models = Models(self.db, self.store, self.clock)
+        self.models = Models(self.db, self.artifacts, self.clock)
         self.reconciler = Reconciler(
             self.db,
             self.ray,
@@ -153,7 +170,7 @@ class InProcessServer:
             holder="in-process",
             ingress=IngressOptions(),
         )
-        serving = ServeSettings(serve_url="http://serve.test", storage_url="memory:///")
+        serving = ServeSettings(serve_url="http://serve.test", storage_url=self.storage.url)
         self.placement = Placement(self.db, self.models, self.view, serving)
         self.deployments = Deployments(
             self.db,
@@ -197,7 +214,7 @@ class InProcessServer:
             url=URL,
             home="/home",
             database="sqlite:////home/roost.db",
-            storage=StorageInfo(url="memory:///", storage_id="0"),
+            storage=self.storage,
             engine=engine,
             models=self.models.count(),
             deployments=len(self.deployments.list().items),
@@ -228,7 +245,7 @@ class InProcessServer:
         install_error_handlers(app)
         app.include_router(info_router(self.info))
         app.include_router(models_router(self.models))
-        app.include_router(artifacts_router(Artifacts(self.store)))
+        app.include_router(artifacts_router(Artifacts(self.artifacts)))
         app.include_router(deployments_router(self.deployments, self.changes))
         app.include_router(placement_router(self.placement))
         app.include_router(events_router(Events(self.db), self.changes))
