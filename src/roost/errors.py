@@ -34,6 +34,7 @@ RoostError                      code               status
 │   ├── ServerUnreachable                                no Roost server answers at the URL
 │   ├── EngineUnavailable                                Ray does not answer
 │   ├── EngineStartFailed                                the embedded Ray did not start
+│   ├── StorageDenied                                    the storage refuses our credentials
 │   └── PortTaken                                        the address to listen on is in use
 └── Timeout                     timeout            504   it did not happen in the time given
 
@@ -281,6 +282,10 @@ class EngineUnavailable(Unavailable):
 
 class EngineStartFailed(Unavailable, RuntimeError):
     """The embedded Ray cluster did not start; the message points at its log."""
+
+
+class StorageDenied(Unavailable):
+    """The storage refuses our credentials, or they do not cover what was asked."""
 
 
 class PortTaken(Unavailable, OSError):
