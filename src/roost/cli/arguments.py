@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
-from roost.errors import InvalidConfig, InvalidName, ModelNotDeployed
+from roost.errors import InvalidConfig, InvalidName, ModelNotDeployed, RoostError
 from roost.keys import DeploymentKey, deployment_key
 from roost.sdk.deployments import list_deployed_models
+from roost.sdk.models import list_models
 
 _KEY_SLASHES = 2
+_MOST_COMPLETED: Final = 1000
+
+
+def complete_model(incomplete: str) -> list[str]:
+    """Keys of models that begin as typed; none while no server answers."""
+    family, slash, _ = incomplete.partition("/")
+    try:
+        found = list_models(family=family if slash else None, limit=_MOST_COMPLETED)
+    except RoostError:
+        return []
+    return [key for key in (str(model.key) for model in found) if key.startswith(incomplete)]
+
+
+ModelArgument = Annotated[
+    str, typer.Argument(metavar="MODEL", help="family/suffix/run_name.", autocompletion=complete_model)
+]
 
 KeyArgument = Annotated[
     str,

@@ -106,9 +106,11 @@ def _import(name: str, place: str) -> ModuleType:
 
 def _failed(place: str, error: BaseException, *, hint: str) -> InvalidServable:
     frames = [
-        frame for frame in traceback.extract_tb(error.__traceback__) if "importlib" not in frame.filename
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename not in (__file__, importlib.__file__) and not frame.filename.startswith("<frozen ")
     ]
-    where = f" (line {frames[-1].lineno} of {frames[-1].filename})" if len(frames) > 1 else ""
+    where = f" (line {frames[-1].lineno} of {frames[-1].filename})" if frames else ""
     return InvalidServable(
         f"{place!r} cannot be imported: {type(error).__name__}: {error}{where}.", hint=hint
     )

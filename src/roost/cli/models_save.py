@@ -1,0 +1,46 @@
+"""`roost models save`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from roost.cli.arguments import read_config
+from roost.cli.models_arguments import (
+    IncludeOption,
+    NameArgument,
+    NumGpusOption,
+    RamOption,
+    SettingsOption,
+    VramOption,
+    read_name,
+    read_requirements,
+)
+from roost.cli.output import JsonFlag, note, print_json, say
+from roost.cli.servable import ServableArgument, load_servable
+from roost.sdk.models import save_model
+
+
+def save(
+    directory: Annotated[str, typer.Argument(metavar="DIR", help="The folder of the weights.")],
+    servable: ServableArgument,
+    name: NameArgument,
+    config: SettingsOption = None,
+    include: IncludeOption = None,
+    num_gpus: NumGpusOption = None,
+    ram_gb: RamOption = None,
+    vram_gb: VramOption = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Store a copy of the weights and the class that serves them, under a new run's name; prints the key."""
+    family, suffix = read_name(name)
+    settings = read_config(config)
+    requirements = read_requirements(num_gpus, ram_gb, vram_gb)
+    cls = load_servable(servable)
+    saved = save_model(directory, cls, family, suffix, requirements, settings, include or ())
+    if as_json:
+        print_json(saved)
+        return
+    say(str(saved.key))
+    note(f"It is ready. Deploy it with `roost deploy {saved.key}`.")
