@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final, Literal
-from urllib.parse import unquote, urlsplit
 
 import obstore
-from obstore.exceptions import AlreadyExistsError, BaseError, NotFoundError
-from obstore.store import AzureStore, GCSStore, LocalStore, S3Store, from_url
+from obstore.exceptions import AlreadyExistsError, NotFoundError
+from obstore.store import AzureStore, GCSStore, LocalStore, S3Store
 
-from roost.errors import ArtifactNotFound, BadRequest, Unavailable
+from roost.storage.aws_signature import bind_bytes
+from roost.storage.backends import PATIENT, Backend, Patience, open_backend
 from roost.storage.durable import STAGING, remove_stale, write_durably
+from roost.storage.failures import translated
 
 STORAGE_ID: Final = "storage-id"
-_BUCKET_SCHEMES: Final = ("s3", "gs", "az", "memory")
 _PAGE: Final = 1000
-
-_Backend = obstore.store.ObjectStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,40 +42,25 @@ class ObjectStore:
     Safe to use from several threads and, over one URL, from several processes.
     """
 
-    def __init__(self, url: str, backend: _Backend, folder: Path | None) -> None:
+    def __init__(self, url: str, backend: Backend, folder: Path | None) -> None:
         self.url = url
         self._backend = backend
         self._folder = folder
         self._cleaned = False
 
     @classmethod
-    def open(cls, url: str) -> ObjectStore:
+    def open(cls, url: str, patience: Patience = PATIENT) -> ObjectStore:
         """Open `file:///path`, `s3://bucket/prefix`, `gs://…`, `az://…` or `memory:///`.
 
-        A folder is created when it does not exist. Credentials of a bucket come from its usual
-        environment variables.
+        A folder is created when it does not exist; a bucket is first asked when it is used. Credentials of
+        a bucket come from its usual environment variables. Parts of a URL are percent-decoded.
 
         Raises:
             BadRequest: the URL is none of these.
             Unavailable: the folder cannot be created.
         """
-        parts = urlsplit(url)
-        if parts.scheme == "file" and parts.netloc in ("", "localhost") and parts.path.startswith("/"):
-            folder = Path(unquote(parts.path))
-            try:
-                folder.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise Unavailable(
-                    f"storage folder {str(folder)!r} cannot be created: {error.strerror}."
-                ) from error
-            return cls(url, LocalStore(folder), folder)
-        if parts.scheme not in _BUCKET_SCHEMES:
-            raise BadRequest(
-                f"storage URL {url!r} is not valid.",
-                hint="Write file:///absolute/folder, s3://bucket/prefix, gs://bucket/prefix or az://container/prefix.",
-            )
-        with _translated(url):
-            return cls(url, from_url(url), None)
+        backend, folder = open_backend(url, patience)
+        return cls(url, backend, folder)
 
     def get(self, path: str) -> bytes:
         """The whole object.
@@ -87,7 +69,7 @@ class ObjectStore:
             ArtifactNotFound: there is none at `path`.
             Unavailable: the storage does not answer.
         """
-        with _translated(path):
+        with translated(self.url, path):
             return bytes(obstore.get(self._backend, path).bytes())
 
     def put(self, path: str, data: bytes) -> None:
@@ -96,12 +78,12 @@ class ObjectStore:
         Raises:
             Unavailable: the storage does not answer, or is full.
         """
-        with _translated(path):
+        with translated(self.url, path):
             self._write(path, data, overwrite=True)
 
     def put_new(self, path: str, data: bytes) -> bool:
         """Store `data` unless there is an object at `path`; True when this call stored it."""
-        with _translated(path):
+        with translated(self.url, path):
             try:
                 self._write(path, data, overwrite=False)
             except AlreadyExistsError:
@@ -110,7 +92,7 @@ class ObjectStore:
 
     def find_size(self, path: str) -> int | None:
         """Bytes of the object; None when there is none."""
-        with _translated(path):
+        with translated(self.url, path):
             try:
                 return obstore.head(self._backend, path)["size"]
             except (FileNotFoundError, NotFoundError):
@@ -129,35 +111,69 @@ class ObjectStore:
 
         What writers have under way in a folder is left out unless `prefix` is `STAGING`.
         """
-        with _translated(prefix or "/"):
+        with translated(self.url, prefix or "/"):
             for page in obstore.list(self._backend, prefix or None, chunk_size=_PAGE):
                 for item in page:
                     if prefix == STAGING or not item["path"].startswith(f"{STAGING}/"):
                         yield ObjectInfo(item["path"], item["size"], item["last_modified"])
 
-    def sign(self, path: str, method: Literal["GET", "PUT"], expires_s: float) -> str | None:
-        """A URL that lets whoever has it read or write this one object; None: this storage cannot sign."""
+    def sign_get(self, path: str, expires_s: float) -> str | None:
+        """A URL by which anybody may read this one object; None: this storage has no such URLs."""
         if not isinstance(self._backend, (S3Store, GCSStore, AzureStore)):
             return None
-        with _translated(path):
-            return obstore.sign(self._backend, method, path, timedelta(seconds=expires_s))
+        with translated(self.url, path):
+            return obstore.sign(self._backend, "GET", path, timedelta(seconds=expires_s))
+
+    def sign_put(self, path: str, sha256: str, expires_s: float) -> str | None:
+        """A URL by which anybody may store this one object, with bytes of this SHA-256 and no others.
+
+        They come with the headers of `roost.storage.aws_signature.put_headers`. None: this storage has no
+        such URLs, or the credentials are those of a machine's role, which are not ours to sign with.
+        """
+        if not isinstance(self._backend, S3Store):
+            return None
+        secret = self._backend.config.get("secret_access_key")
+        if not secret:
+            return None
+        with translated(self.url, path):
+            url = obstore.sign(self._backend, "PUT", path, timedelta(seconds=expires_s))
+        return bind_bytes(url, secret, sha256)
 
     def move(self, path: str, to: str) -> None:
         """Give an object another path, in place of what was there.
+
+        In a bucket it is copied and then deleted: others may see it at both paths for a moment, and a kill
+        between leaves it at both; never at neither.
+
+        Raises:
+            ArtifactNotFound: there is none at `path`.
+        """
+        with translated(self.url, path):
+            obstore.rename(self._backend, path, to)
+
+    def put_back(self, path: str, to: str) -> None:
+        """As `move`; a bucket, which moves by copying, keeps the object at `path`, too.
+
+        So it never takes away what a third caller has moved to `path` since.
 
         Raises:
             ArtifactNotFound: there is none at `path`.
         """
         with _translated(path):
-            obstore.rename(self._backend, path, to)
+            step = obstore.rename if self._folder is not None else obstore.copy
+            step(self._backend, path, to)
 
     def delete(self, path: str) -> None:
         """Remove an object; nothing happens when there is none."""
-        with _translated(path):
+        with translated(self.url, path):
             try:
                 obstore.delete(self._backend, path)
             except (FileNotFoundError, NotFoundError):
                 return
+
+    def find_storage_id(self) -> str | None:
+        """The identity of this storage; None when it has none yet. Writes nothing."""
+        return self.get(STORAGE_ID).decode() if self.exists(STORAGE_ID) else None
 
     def storage_id(self) -> str:
         """The identity of this storage: made once, the same for everyone who opens it."""
@@ -174,14 +190,3 @@ class ObjectStore:
             self._cleaned = True
             remove_stale(self._folder)
         write_durably(self._backend, self._folder, path, data, overwrite=overwrite)
-
-
-@contextmanager
-def _translated(path: str) -> Iterator[None]:
-    try:
-        yield
-    except (FileNotFoundError, NotFoundError) as error:
-        raise ArtifactNotFound(f"{path!r} is not in storage.") from error
-    except (BaseError, OSError) as error:
-        reason = str(error).split("\n", 1)[0]
-        raise Unavailable(f"storage failed at {path!r}: {reason}.") from error
