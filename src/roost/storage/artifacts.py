@@ -13,11 +13,16 @@ from roost.contracts.artifact import ArtifactKind
 from roost.errors import ArtifactNotFound, BadRequest, CorruptArtifact, InvalidName, Unavailable
 from roost.storage.manifest import Manifest
 from roost.storage.store import ObjectStore
+from roost.storage.trash import bring_back, trash_path
 
 _log = logging.getLogger(__name__)
 
 _NAME = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _LOOKUPS: Final = 8
+_LOOKS: Final = 3
+"""How often an object is looked for: what was brought back may be taken for garbage once more by a run
+that had listed it before."""
+
 _SINGULAR: Final[dict[str, str]] = {"chunks": "chunk", "manifests": "manifest", "bundles": "bundle"}
 
 
@@ -35,7 +40,10 @@ class ArtifactStore(Protocol):
 
 
 class StoredArtifacts:
-    """Artifacts in an object store. Every byte of a chunk or manifest is checked on the way in and out."""
+    """Artifacts in an object store. Every byte of a chunk or manifest is checked on the way in and out.
+
+    What is asked for and lies in the trash is brought back.
+    """
 
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
@@ -48,10 +56,10 @@ class StoredArtifacts:
         """
         paths = {name: artifact_path(kind, name) for name in names}
         if len(paths) <= 1:
-            return {name for name, path in paths.items() if not self._store.find_size(path)}
+            return {name for name, path in paths.items() if not self._is_stored(path)}
         with ThreadPoolExecutor(_LOOKUPS) as pool:
-            sizes = pool.map(self._store.find_size, paths.values())
-            return {name for name, size in zip(paths, sizes, strict=True) if not size}
+            stored = pool.map(self._is_stored, paths.values())
+            return {name for name, found in zip(paths, stored, strict=True) if not found}
 
     def put(self, kind: ArtifactKind, name: str, data: bytes) -> None:
         """Store one artifact. A bundle is opaque here: whoever unpacks it checks its fingerprint.
@@ -84,7 +92,7 @@ class StoredArtifacts:
         """
         path = artifact_path(kind, name)
         try:
-            data = self._store.get(path)
+            data = self._read(path)
         except ArtifactNotFound as error:
             if self._store.exists(_aside(path)):
                 raise _corrupt(kind, name, "its stored bytes were altered or truncated") from error
@@ -95,12 +103,30 @@ class StoredArtifacts:
         # A fault on the way is no fault of the object: look twice before setting it aside.
         if kind == "bundles" or sha256(data) == name or sha256(data := self._store.get(path)) == name:
             return data
-        self._set_aside(path)
+        self._set_aside(path, name)
         raise _corrupt(kind, name, f"its {len(data)} stored bytes have another SHA-256")
 
-    def _set_aside(self, path: str) -> None:
+    def _is_stored(self, path: str) -> bool:
+        if self._store.find_size(path):
+            return True
+        # Another caller may be bringing it back at the same time.
+        return bring_back(self._store, path) or bool(self._store.find_size(path))
+
+    def _read(self, path: str) -> bytes:
+        for _ in range(_LOOKS):
+            try:
+                return self._store.get(path)
+            except ArtifactNotFound:
+                if not bring_back(self._store, path):
+                    break
+        return self._store.get(path)
+
+    def _set_aside(self, path: str, name: str) -> None:
         try:
             self._store.move(path, _aside(path))
+            # Of what was brought back, a bucket still has the source.
+            if self._store.exists(trash_path(path)) and sha256(self._store.get(trash_path(path))) != name:
+                self._store.delete(trash_path(path))
         except (ArtifactNotFound, Unavailable) as error:
             _log.warning("corrupt object %r could not be set aside: %s", path, error)
 

@@ -159,7 +159,7 @@ class ObjectStore:
         Raises:
             ArtifactNotFound: there is none at `path`.
         """
-        with _translated(path):
+        with translated(self.url, path):
             step = obstore.rename if self._folder is not None else obstore.copy
             step(self._backend, path, to)
 
