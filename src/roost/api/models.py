@@ -78,7 +78,9 @@ def _add_entries(router: APIRouter, models: Models) -> None:
 
     @router.put("/{family}/{suffix}/{run_name}/bundle", summary="Give a finished model a new bundle")
     def refresh_bundle(key: Key, refresh: RefreshRequest) -> SavedModel:
-        return models.refresh_bundle(key, refresh.servable)
+        return models.refresh_bundle(
+            key, refresh.servable, requirements=refresh.requirements, config=refresh.config
+        )
 
 
 def _add_claims(router: APIRouter, models: Models) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from roost.cli.arguments import ModelArgument
+from roost.cli.import_model import import_
 from roost.cli.models_delete import delete
 from roost.cli.models_save import save
 from roost.cli.models_settings import set_config, set_requirements
@@ -19,6 +20,7 @@ from roost.sdk.models import list_models
 
 app = typer.Typer(help="The models in the registry.", invoke_without_command=True)
 app.command("save")(save)
+app.command("import")(import_)
 app.command("delete")(delete)
 app.command("set-requirements")(set_requirements)
 app.command("set-config")(set_config)

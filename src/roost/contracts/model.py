@@ -113,6 +113,13 @@ class RequirementsUpdate(Wire):
 
 
 class RefreshRequest(Wire):
-    """A new bundle for a finished import whose servable's code changed."""
+    """The present code of a finished import.
+
+    Attributes:
+        requirements: Stored where there are none yet.
+        config: Stored where there is none yet.
+    """
 
     servable: ServableRef
+    requirements: ModelRequirements | None = None
+    config: dict[str, str] | None = None

@@ -47,3 +47,17 @@ class ModelRequirements:
 
     def __str__(self) -> str:
         return f"{self.num_gpus:g} GPU, {self.vram_gb:g} GiB VRAM, {self.ram_gb:g} GiB RAM"
+
+
+def check_requirements(value: object) -> ModelRequirements:
+    """`value`, when it is a `ModelRequirements`.
+
+    Raises:
+        InvalidRequirements: for anything else, a mapping too.
+    """
+    if isinstance(value, ModelRequirements):
+        return value
+    raise InvalidRequirements(
+        f"requirements={value!r:.80} is not valid: it must be a ModelRequirements.",
+        hint="Write roost.ModelRequirements(num_gpus=..., ram_gb=..., vram_gb=...).",
+    )

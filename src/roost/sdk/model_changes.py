@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 from roost.client import control_calls
 from roost.contracts.model import ConfigUpdate, RequirementsUpdate, SavedModel
-from roost.contracts.requirements import ModelRequirements
-from roost.errors import InvalidRequirements
+from roost.contracts.requirements import ModelRequirements, check_requirements
 from roost.keys import ModelKey, check_config
 from roost.sdk.connection import current_client
 
@@ -22,12 +21,7 @@ def set_model_requirements(
         InvalidRequirements: for anything but `ModelRequirements`.
     """
     key = ModelKey(family, suffix, run_name)
-    if not isinstance(requirements, ModelRequirements):
-        raise InvalidRequirements(
-            f"requirements={requirements!r:.80} is not valid: it must be a ModelRequirements.",
-            hint="Write roost.ModelRequirements(num_gpus=..., ram_gb=..., vram_gb=...).",
-        )
-    update = RequirementsUpdate(requirements=requirements)
+    update = RequirementsUpdate(requirements=check_requirements(requirements))
     return current_client().run(control_calls.set_requirements(key, update))
 
 

@@ -7,16 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from roost.client import control_calls
-from roost.contracts.model import Claim, ClaimMode, ModelPhase, SavedModel
-from roost.contracts.requirements import ModelRequirements
+from roost.contracts.model import ClaimMode, ModelPhase, SavedModel
+from roost.contracts.requirements import ModelRequirements, check_requirements
 from roost.errors import InvalidWeights, ModelNotFound, ModelNotReady
 from roost.keys import IMPORTED, DeploymentKey, ModelKey, check_config
 from roost.replica.context import find_current
 from roost.sdk.artifacts import open_artifacts
 from roost.sdk.connection import current_client
 from roost.sdk.progress import transfer
-from roost.sdk.publish import Entry, Publisher, Servable, WeightsSource
+from roost.sdk.publish import Entry, Publisher, Servable
 from roost.sdk.runs import active_run_name
+from roost.sdk.sources.weights import WeightsSource
 from roost.storage.node_cache import NodeCache, default_cache_dir
 
 Include = Sequence[str | Path]
@@ -44,17 +45,19 @@ def save_model(
         include: Data files, folders and dynamically imported modules to ship beside the class.
 
     Raises:
-        InvalidName, InvalidConfig, InvalidWeights, InvalidServable: before anything is written.
+        InvalidName, InvalidConfig, InvalidRequirements, InvalidWeights, InvalidServable: before anything
+            is written.
         ModelBusy: while another writer saves this key.
     """
     key = ModelKey(family, suffix, active_run_name())
-    checked = check_config(config)
-    _require_directory(weights_dir)
+    checked, needs = check_config(config), _checked(requirements)
+    weights = WeightsSource(Path(weights_dir))
+    if (fault := weights.find_fault()) is not None:
+        raise fault
     prepared = Servable.prepare(servable, include)
     publisher = Publisher(current_client())
     claim = publisher.claim(key, "save")
-    entry = Entry(prepared, requirements or ModelRequirements(), checked)
-    return publisher.publish(key, claim, entry, WeightsSource(weights_dir))
+    return publisher.publish(key, claim, Entry(prepared, needs or ModelRequirements(), checked), weights)
 
 
 def import_model(
@@ -70,17 +73,21 @@ def import_model(
 
     An entry that is ready is returned without touching `source`; its bundle is refreshed when the
     servable's code changed. `requirements` and `config` are stored only where there are none yet.
+    An import that failed, or whose writer died, is begun anew.
 
     Args:
-        source: A directory, or a function that returns one; it runs only when an upload is needed,
-            after the entry is marked `uploading`.
+        source: A directory, a function that returns one, or a URL: `hf://org/name[@revision]`,
+            `file:///absolute/dir`, `s3://bucket/prefix`, `gs://…`, `az://…`. A function runs, and a URL
+            is fetched, only when an upload is needed, after the entry is marked `uploading`. What is
+            fetched lies in a temporary directory until it is stored.
 
     Raises:
-        InvalidName, InvalidConfig, InvalidWeights, InvalidServable: before anything is written.
+        InvalidName, InvalidConfig, InvalidRequirements, InvalidWeights, InvalidServable: before anything
+            is written.
         ModelBusy: while a live writer imports this key.
+        NotFound, Unauthorized, Forbidden, Unavailable, CorruptArtifact: when a URL cannot be fetched; the
+            entry is then `upload_failed` with the reason, as with whatever `source` raises.
     """
-    if not callable(source):
-        _require_directory(source)
     return _import(WeightsSource(source), servable, family, suffix, requirements, config, include)
 
 
@@ -191,34 +198,56 @@ def _import(
 ) -> SavedModel:
     key = ModelKey(family, suffix, IMPORTED)
     checked = check_config(config) if config is not None else None
-    prepared = Servable.prepare(servable, include)
+    needs = _checked(requirements)
+    fault = weights.find_fault() if weights is not None else None
+    if fault is not None and not _is_ready(key):
+        raise fault
+    entry = Entry(Servable.prepare(servable, include), needs, checked)
     publisher = Publisher(current_client())
     mode: ClaimMode = "register" if weights is None else "import"
     claim = publisher.claim(key, mode)
-    if claim.ready is not None:
-        if checked is not None and checked != claim.ready.config:
-            warnings.warn(
-                f"{key} keeps the config it has; the one given here is not stored. "
-                "Give it to deploy_model, or register the model under another name.",
-                stacklevel=3,
-            )
-        return _refreshed(publisher, key, claim, prepared)
-    return publisher.publish(key, claim, Entry(prepared, requirements, checked), weights)
+    if claim.ready is None:
+        saved = publisher.publish(key, claim, entry, weights)
+    elif _is_as_wanted(claim.ready, entry):
+        saved = claim.ready
+    else:
+        saved = publisher.refresh(key, entry)
+    _warn_of_kept(saved, entry)
+    return saved
 
 
-def _refreshed(publisher: Publisher, key: ModelKey, claim: Claim, servable: Servable) -> SavedModel:
-    assert claim.ready is not None
-    if claim.ready.bundle_fingerprint == servable.ref.bundle_fingerprint:
-        return claim.ready
-    return publisher.refresh(key, servable)
+def _is_ready(key: ModelKey) -> bool:
+    found = model_registry_status(key.family, key.suffix, key.run_name)
+    return found is not None and found.phase == "ready" and found.has_weights
 
 
-def _require_directory(path: str | Path) -> None:
-    if not Path(path).is_dir():
-        what = "is not a directory" if Path(path).exists() else "does not exist"
-        raise InvalidWeights(
-            f"weights directory {str(path)!r} {what}.", hint="Pass the folder that holds the model's files."
+def _is_as_wanted(ready: SavedModel, entry: Entry) -> bool:
+    return (
+        ready.bundle_fingerprint == entry.servable.ref.bundle_fingerprint
+        and entry.requirements in (None, ready.requirements)
+        and entry.config in (None, ready.config)
+    )
+
+
+def _warn_of_kept(saved: SavedModel, entry: Entry) -> None:
+    kept = [
+        name
+        for name, given, stored in (
+            ("requirements", entry.requirements, saved.requirements),
+            ("config", entry.config, saved.config),
         )
+        if given is not None and given != stored
+    ]
+    if kept:
+        warnings.warn(
+            f"{saved.key} keeps the {' and '.join(kept)} it has; what is given here is not stored. "
+            f"Change it with {' and '.join(f'roost.set_model_{name}' for name in kept)}.",
+            stacklevel=4,
+        )
+
+
+def _checked(requirements: ModelRequirements | None) -> ModelRequirements | None:
+    return check_requirements(requirements) if requirements is not None else None
 
 
 def _without_weights(key: ModelKey) -> InvalidWeights:

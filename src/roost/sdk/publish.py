@@ -6,7 +6,7 @@ import getpass
 import os
 import socket
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,15 +24,15 @@ from roost.contracts.model import (
 )
 from roost.contracts.requirements import ModelRequirements
 from roost.contracts.servable import ServableRef
-from roost.errors import InvalidWeights, ModelBusy, RoostError
+from roost.errors import ModelBusy, RoostError
 from roost.keys import ModelKey
 from roost.sdk.artifacts import open_artifacts
+from roost.sdk.notes import tell
 from roost.sdk.progress import transfer, waiting
+from roost.sdk.sources.weights import WeightsSource
 from roost.storage.artifacts import ArtifactStore
 from roost.storage.manifest import Manifest
 from roost.storage.upload import upload_tree
-
-SourceFunction = Callable[[], Path | str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +44,16 @@ class Servable:
 
     @classmethod
     def prepare(cls, servable: type, include: Sequence[str | Path]) -> Servable:
-        """Trace, pack and import the class in a clean interpreter.
+        """Trace, pack and import the class in a clean interpreter; what its owner should know is said.
 
         Raises:
             InvalidServable: naming the missing module or the reason.
         """
         with waiting(f"Checking {getattr(servable, '__name__', servable)}"):
             bundle = pack(trace(servable, include))
-            return cls(check(bundle), bundle)
+            prepared = cls(check(bundle), bundle)
+        tell(bundle.notes)
+        return prepared
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ class Publisher:
         """Upload under the claim and finish it; on any failure the claim is given up with the reason."""
         assert claim.token is not None
         with self._held(key, claim) as lease:
-            manifest = self._upload(key, weights.directory()) if weights is not None else None
+            manifest = self._upload(key, weights) if weights is not None else None
             self.upload_bundle(entry.servable.bundle)
             lease.check()
             request = CommitRequest(
@@ -98,26 +100,29 @@ class Publisher:
             )
             return self._client.run(control_calls.commit(key, claim.token, request))
 
-    def refresh(self, key: ModelKey, servable: Servable) -> SavedModel:
-        """Give a finished import the current code."""
-        self.upload_bundle(servable.bundle)
-        return self._client.run(control_calls.refresh_bundle(key, RefreshRequest(servable=servable.ref)))
+    def refresh(self, key: ModelKey, entry: Entry) -> SavedModel:
+        """Give a finished import the current code, and what it has none of yet."""
+        self.upload_bundle(entry.servable.bundle)
+        request = RefreshRequest(
+            servable=entry.servable.ref, requirements=entry.requirements, config=entry.config
+        )
+        return self._client.run(control_calls.refresh_bundle(key, request))
 
     def upload_bundle(self, bundle: Bundle) -> None:
         """Send the bundle unless it is stored."""
         if self.artifacts.missing("bundles", [bundle.fingerprint]):
             self.artifacts.put("bundles", bundle.fingerprint, bundle.data)
 
-    def _upload(self, key: ModelKey, directory: Path) -> Manifest:
-        with transfer(f"Uploading {key}") as progress:
+    def _upload(self, key: ModelKey, weights: WeightsSource) -> Manifest:
+        with weights.opened() as directory, transfer(f"Uploading {key}") as progress:
             return upload_tree(directory, self.artifacts, progress=progress)
 
     @contextmanager
     def _held(self, key: ModelKey, claim: Claim) -> Iterator[_Lease]:
         assert claim.token is not None
         lease = _Lease(self._client, key, claim)
-        lease.start()
         try:
+            lease.start()
             yield lease
         except BaseException as error:
             lease.stop()
@@ -126,29 +131,11 @@ class Publisher:
         lease.stop()
 
     def _abandon(self, key: ModelKey, token: str, error: BaseException) -> None:
-        reason = str(error) or type(error).__name__
         try:
-            self._client.run(control_calls.abandon(key, token, AbandonRequest(reason=reason[:2000])))
+            self._client.run(control_calls.abandon(key, token, AbandonRequest(reason=_reason(error))))
         except RoostError as failure:
             # The claim lapses by itself; the first error is the one to show.
             error.add_note(f"The claim on {key} could not be given up either: {failure.message}")
-
-
-class WeightsSource:
-    """A directory, or a function that returns one and runs only when an upload is needed."""
-
-    def __init__(self, source: Path | str | SourceFunction) -> None:
-        self._source = source
-
-    def directory(self) -> Path:
-        """The directory to upload."""
-        source = self._source() if callable(self._source) else self._source
-        if not isinstance(source, (str, Path)):
-            raise InvalidWeights(
-                f"the source of the weights returned {source!r}, which is not a path.",
-                hint="Return the folder that holds the model's files.",
-            )
-        return Path(source)
 
 
 class _Lease(threading.Thread):
@@ -191,3 +178,10 @@ def _writer() -> str:
     except (KeyError, OSError):
         user = str(os.getuid())
     return f"{user}@{socket.gethostname()} (pid {os.getpid()})"
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted"
+    name = "" if isinstance(error, RoostError) else type(error).__name__
+    return ": ".join(filter(None, (name, str(error))))[:2000]

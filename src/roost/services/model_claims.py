@@ -13,7 +13,7 @@ from roost.errors import InvalidName, ModelBusy
 from roost.keys import DECLARED, IMPORTED, DeploymentConfig, ModelKey
 from roost.records.claims import ClaimRow, find_claim, put_claim
 from roost.records.models import ModelRow
-from roost.services.model_phases import busy, store_requirements, store_servable
+from roost.services.model_phases import busy, store_servable, store_settings
 from roost.storage.manifest import Manifest
 
 LEASE_S: Final = 30.0
@@ -115,11 +115,7 @@ def finish(
     row.digest = weights.digest if weights is not None else ""
     row.size_bytes = weights.size_bytes if weights is not None else 0
     store_servable(row, request.servable)
-    replaces = claim.mode == "save"
-    if request.requirements is not None and (replaces or row.requirements is None):
-        store_requirements(row, request.requirements)
-    if config is not None and (replaces or row.config is None):
-        row.config = config
+    store_settings(row, request.requirements, config, replace=claim.mode == "save")
     session.delete(claim)
     session.flush()
 

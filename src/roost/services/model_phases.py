@@ -10,7 +10,7 @@ from roost.contracts.model import ClaimMode, ModelPhase, SavedModel
 from roost.contracts.requirements import ModelRequirements
 from roost.contracts.servable import ServableRef
 from roost.errors import ModelBusy, ModelNotReady
-from roost.keys import NO_WEIGHTS
+from roost.keys import NO_WEIGHTS, DeploymentConfig
 from roost.records.claims import ClaimRow
 from roost.records.models import ModelRow
 
@@ -73,6 +73,20 @@ def store_servable(row: ModelRow, servable: ServableRef) -> None:
 def store_requirements(row: ModelRow, requirements: ModelRequirements) -> None:
     """Give the entry these requirements."""
     row.requirements = asdict(requirements)
+
+
+def store_settings(
+    row: ModelRow,
+    requirements: ModelRequirements | None,
+    config: DeploymentConfig | None,
+    *,
+    replace: bool = False,
+) -> None:
+    """Give the entry what is not None: where it has none yet, or in place of what it has."""
+    if requirements is not None and (replace or row.requirements is None):
+        store_requirements(row, requirements)
+    if config is not None and (replace or row.config is None):
+        row.config = config
 
 
 def busy(row: ModelRow, claim: ClaimRow, now: datetime) -> ModelBusy:

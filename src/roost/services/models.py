@@ -29,7 +29,7 @@ from roost.services.artifacts import Artifacts
 from roost.services.clock import Clock
 from roost.services.model_changes import change_config, change_requirements, remove
 from roost.services.model_claims import LEASE_S, begin, finish, give_up, needs_no_upload, own
-from roost.services.model_phases import not_ready, saved_model, servable_of, store_servable
+from roost.services.model_phases import not_ready, saved_model, servable_of, store_servable, store_settings
 from roost.storage.artifacts import ArtifactStore
 
 _MOST_COMPARED: Final = 1000
@@ -183,22 +183,33 @@ class Models:
                 give_up(session, row, claim, reason)
             return self._view(session, row)
 
-    def refresh_bundle(self, key: ModelKey, servable: ServableRef) -> SavedModel:
-        """Give a finished entry a new bundle; the same one again writes nothing.
+    def refresh_bundle(
+        self,
+        key: ModelKey,
+        servable: ServableRef,
+        *,
+        requirements: ModelRequirements | None = None,
+        config: Mapping[str, str] | None = None,
+    ) -> SavedModel:
+        """Give a finished entry a new bundle, and requirements and config where it has none yet; what it
+        has already writes nothing.
 
         Raises:
             ModelNotFound: naming the key.
             ModelNotReady: when it has no finished content.
             ArtifactNotFound: when the bundle is not stored.
+            InvalidConfig: for a config with a blank key.
         """
+        checked = check_config(config) if config is not None else None
         ready = self.get_ready(key)
-        if ready.servable == servable:
+        if ready.servable == servable and requirements is None and checked is None:
             return ready.saved
         self._artifacts.check_bundle(servable)
         with self._db.write() as session:
             row = _get(session, key)
             self._require_ready(session, row)
             store_servable(row, servable)
+            store_settings(row, requirements, checked)
             return self._view(session, row)
 
     def set_config(self, key: ModelKey, config: Mapping[str, str]) -> SavedModel:
