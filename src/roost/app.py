@@ -34,6 +34,7 @@ from roost.hosts import is_loopback
 from roost.parts import Parts
 from roost.services.artifacts import Artifacts
 from roost.settings import DEFAULT_PORT, Settings
+from roost.storage.signed import ArtifactSigner
 
 _log = logging.getLogger("roost")
 
@@ -64,7 +65,7 @@ def _framework(parts: Parts) -> FastAPI:
     install_error_handlers(app)
     app.include_router(info_router(parts.info))
     app.include_router(models_router(parts.models))
-    app.include_router(artifacts_router(Artifacts(parts.artifacts)))
+    app.include_router(artifacts_router(Artifacts(parts.artifacts, ArtifactSigner(parts.store))))
     app.include_router(deployments_router(parts.deployments, parts.changes))
     app.include_router(placement_router(parts.placement))
     app.include_router(events_router(parts.events, parts.changes))

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from roost.asgi.body import read_body
-from roost.contracts.artifact import ArtifactKind, MissingRequest, MissingResponse
+from roost.contracts.artifact import ArtifactKind, MissingRequest, MissingResponse, SignedUrls, UrlsRequest
 from roost.services.artifacts import MAX_ARTIFACT_BYTES, Artifacts
 
 PREFIX = "/api/artifacts"
@@ -26,6 +26,10 @@ def artifacts_router(artifacts: Artifacts) -> APIRouter:
     @router.post("/{kind}/missing", summary="Which of these are not stored")
     def missing(kind: ArtifactKind, request: MissingRequest) -> MissingResponse:
         return MissingResponse(missing=artifacts.missing(kind, request.names))
+
+    @router.post("/{kind}/urls", summary="URLs of the storage itself")
+    def urls(kind: ArtifactKind, request: UrlsRequest) -> SignedUrls:
+        return artifacts.urls(kind, request.names, request.method)
 
     @router.put(
         "/{kind}/{name}",

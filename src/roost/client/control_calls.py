@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from roost.client.call import Call, optional, parse_bytes, parse_model, parse_nothing, parse_text
-from roost.contracts.artifact import ArtifactKind, MissingRequest, MissingResponse
+from roost.contracts.artifact import (
+    ArtifactKind,
+    MissingRequest,
+    MissingResponse,
+    SignedUrls,
+    UrlMethod,
+    UrlsRequest,
+)
 from roost.contracts.deployment import Deployment, DeploymentList, DeployRequest
 from roost.contracts.event import EventList
 from roost.contracts.info import ServerInfo
@@ -117,6 +124,12 @@ def missing(kind: ArtifactKind, names: Sequence[str]) -> Call[MissingResponse]:
     """Which of these are not stored."""
     body = MissingRequest(names=list(names)).to_json()
     return Call("POST", f"/api/artifacts/{kind}/missing", parse_model(MissingResponse), content=body)
+
+
+def sign_urls(kind: ArtifactKind, names: Sequence[str], method: UrlMethod) -> Call[SignedUrls]:
+    """URLs by which the storage itself can be read or written."""
+    body = UrlsRequest(names=list(names), method=method).to_json()
+    return Call("POST", f"/api/artifacts/{kind}/urls", parse_model(SignedUrls), content=body)
 
 
 def put_artifact(kind: ArtifactKind, name: str, data: bytes) -> Call[None]:

@@ -106,6 +106,12 @@ def has_credentials(url: str) -> bool:
     return any(os.environ.get(name) for name in _CREDENTIALS.get(urlsplit(url).scheme, ()))
 
 
+def find_secret_key() -> str | None:
+    """The secret key of S3 when the environment has a pair of keys; obstore then signs with that pair."""
+    has_pair = bool(os.environ.get("AWS_ACCESS_KEY_ID"))
+    return (os.environ.get("AWS_SECRET_ACCESS_KEY") or None) if has_pair else None
+
+
 def open_backend(url: str, patience: Patience = PATIENT) -> tuple[Backend, Path | None]:
     """The store that `url` names, and its folder when it is one. A bucket is not asked for yet.
 

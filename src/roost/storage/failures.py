@@ -64,9 +64,8 @@ _TELLING: Final[tuple[tuple[str, type[Unavailable], str, str], ...]] = (
 )
 
 _ADDRESS: Final = re.compile(r"\b(https?://[^/\s\"')?]+)")
-_NO_ANSWER: Final = re.compile(
-    r"error sending request|connect|timed out|timeout|dns error|connection|HTTP error", re.IGNORECASE
-)
+_NO_ANSWER: Final = re.compile(r"HTTP error|error sending request|timed out", re.IGNORECASE)
+_CAUSE: Final = re.compile(r'message: "([^"]+)"')
 
 
 @contextmanager
@@ -111,4 +110,6 @@ def _reason(text: str) -> str:
 
 
 def _cause(text: str) -> str:
-    return text
+    """The innermost reason that an error of the connection gives."""
+    found = _CAUSE.findall(text)
+    return found[-1].rstrip(".").lower() if found else _reason(text).rsplit(" - ", 1)[-1]

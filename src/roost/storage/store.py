@@ -14,7 +14,7 @@ from obstore.exceptions import AlreadyExistsError, NotFoundError
 from obstore.store import AzureStore, GCSStore, LocalStore, S3Store
 
 from roost.storage.aws_signature import bind_bytes
-from roost.storage.backends import PATIENT, Backend, Patience, open_backend
+from roost.storage.backends import PATIENT, Backend, Patience, find_secret_key, open_backend
 from roost.storage.durable import STAGING, remove_stale, write_durably
 from roost.storage.failures import translated
 
@@ -46,6 +46,7 @@ class ObjectStore:
         self.url = url
         self._backend = backend
         self._folder = folder
+        self._secret_key = find_secret_key() if isinstance(backend, S3Store) else None
         self._cleaned = False
 
     @classmethod
@@ -130,14 +131,11 @@ class ObjectStore:
         They come with the headers of `roost.storage.aws_signature.put_headers`. None: this storage has no
         such URLs, or the credentials are those of a machine's role, which are not ours to sign with.
         """
-        if not isinstance(self._backend, S3Store):
-            return None
-        secret = self._backend.config.get("secret_access_key")
-        if not secret:
+        if not isinstance(self._backend, S3Store) or self._secret_key is None:
             return None
         with translated(self.url, path):
             url = obstore.sign(self._backend, "PUT", path, timedelta(seconds=expires_s))
-        return bind_bytes(url, secret, sha256)
+        return bind_bytes(url, self._secret_key, sha256)
 
     def move(self, path: str, to: str) -> None:
         """Give an object another path, in place of what was there.

@@ -37,6 +37,7 @@ from roost.serving.plan import IngressOptions
 from roost.serving.scale import initial
 from roost.serving.settings import ServeSettings
 from roost.storage.artifacts import ArtifactStore, StoredArtifacts
+from roost.storage.signed import ArtifactSigner
 from roost.storage.store import ObjectStore
 from roost.testing.fake_clock import FakeClock
 from roost.testing.memory_store import MemoryStore
@@ -149,7 +150,9 @@ class InProcessServer:
         self.changes = Changes()
         self.artifacts: ArtifactStore = self.store
         self.storage = StorageInfo(url="memory:///", storage_id="0")
+        self.signer: ArtifactSigner | None = None
         if objects is not None:
+            self.signer = ArtifactSigner(objects)
             self.artifacts = StoredArtifacts(objects)
             self.storage = StorageInfo(url=objects.url, storage_id=objects.storage_id())
         self.db = Database(database_url or f"sqlite:///{folder}/roost.db")
@@ -171,7 +174,7 @@ class InProcessServer:
             ingress=IngressOptions(),
         )
         serving = ServeSettings(serve_url="http://serve.test", storage_url=self.storage.url)
-        self.placement = Placement(self.db, self.models, self.view, serving)
+        self.placement = Placement(self.db, self.models, self.view, serving, self.clock)
         self.deployments = Deployments(
             self.db,
             self.models,
@@ -245,7 +248,7 @@ class InProcessServer:
         install_error_handlers(app)
         app.include_router(info_router(self.info))
         app.include_router(models_router(self.models))
-        app.include_router(artifacts_router(Artifacts(self.artifacts)))
+        app.include_router(artifacts_router(Artifacts(self.artifacts, self.signer)))
         app.include_router(deployments_router(self.deployments, self.changes))
         app.include_router(placement_router(self.placement))
         app.include_router(events_router(Events(self.db), self.changes))
