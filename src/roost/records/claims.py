@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import ForeignKeyConstraint, String, Text
+from sqlalchemy import ForeignKeyConstraint, String, Text, func, select
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from roost.contracts.model import ClaimMode
@@ -68,3 +68,8 @@ def put_claim(
             expires_at=expires_at,
         )
     )
+
+
+def find_oldest_claim(session: Session, now: datetime) -> datetime | None:
+    """When the oldest claim that has not lapsed began; None when there is none."""
+    return session.scalar(select(func.min(ClaimRow.started_at)).where(ClaimRow.expires_at > now))

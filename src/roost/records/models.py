@@ -87,6 +87,13 @@ def list_model_keys(session: Session, *, limit: int) -> list[ModelKey]:
     return [ModelKey(*key) for key in session.execute(keys.order_by(ModelRow.created_at.desc()).limit(limit))]
 
 
+def list_artifacts(session: Session) -> list[tuple[str, str, str]]:
+    """Key, digest of the weights and fingerprint of the bundle of each entry; empty where it has none."""
+    key = (ModelRow.family, ModelRow.suffix, ModelRow.run_name)
+    rows = session.execute(select(*key, ModelRow.digest, ModelRow.bundle_fingerprint))
+    return [(f"{family}/{suffix}/{run}", digest, bundle) for family, suffix, run, digest, bundle in rows]
+
+
 def page_models(
     session: Session,
     which: ModelFilter,

@@ -12,7 +12,8 @@ from roost.records.deployments import DeploymentRow
 from roost.records.events import EventRow
 from roost.records.leases import LeaseRow
 from roost.records.models import ModelRow
+from roost.records.trash import EmptyingRow, TrashRow
 
-TABLES: Final = (ModelRow, ClaimRow, DeploymentRow, EventRow, LeaseRow)
+TABLES: Final = (ModelRow, ClaimRow, DeploymentRow, EventRow, LeaseRow, TrashRow, EmptyingRow)
 
 METADATA: Final[MetaData] = Base.metadata

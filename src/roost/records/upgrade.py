@@ -11,7 +11,7 @@ from sqlalchemy import Connection, inspect, text
 from roost.errors import Conflict
 from roost.records.database import Database
 
-HEAD: Final = "0002"
+HEAD: Final = "0003"
 """The newest migration; a test checks it against the migrations."""
 
 MIGRATIONS: Final = Path(__file__).parent / "migrations"

@@ -32,9 +32,11 @@ def test_migrations_lead_to_the_tables_of_the_code(empty_database: Database) -> 
             "alembic_version",
             "claims",
             "deployments",
+            "emptyings",
             "events",
             "leases",
             "models",
+            "trash",
         }
 
 
