@@ -18,9 +18,11 @@ from roost.api.artifacts import artifacts_router
 from roost.api.deployments import deployments_router
 from roost.api.errors import install_error_handlers
 from roost.api.events import events_router
+from roost.api.garbage import garbage_router
 from roost.api.info import info_router
 from roost.api.models import models_router
 from roost.api.placement import placement_router
+from roost.api.storage import storage_router
 from roost.asgi.body_limit import BodyLimit
 from roost.asgi.cross_site import SameSiteOnly
 from roost.asgi.types import ASGIApp, Receive, Scope, Send
@@ -33,6 +35,8 @@ from roost.gateway.probes import probes_router
 from roost.hosts import is_loopback
 from roost.parts import Parts
 from roost.services.artifacts import Artifacts
+from roost.services.clock import SystemClock
+from roost.services.storage import StorageTrial
 from roost.settings import DEFAULT_PORT, Settings
 from roost.storage.signed import ArtifactSigner
 
@@ -65,10 +69,13 @@ def _framework(parts: Parts) -> FastAPI:
     install_error_handlers(app)
     app.include_router(info_router(parts.info))
     app.include_router(models_router(parts.models))
-    app.include_router(artifacts_router(Artifacts(parts.artifacts, ArtifactSigner(parts.store))))
+    signer = ArtifactSigner(parts.store)
+    app.include_router(artifacts_router(Artifacts(parts.artifacts, signer)))
+    app.include_router(storage_router(StorageTrial(parts.store, signer, SystemClock())))
     app.include_router(deployments_router(parts.deployments, parts.changes))
     app.include_router(placement_router(parts.placement))
     app.include_router(events_router(parts.events, parts.changes))
+    app.include_router(garbage_router(parts.garbage))
     app.include_router(serving_router(parts.routes, parts.interfaces, parts.deployments, parts.declared))
     app.include_router(
         probes_router(parts.routes, version=roost.__version__, startup=parts.startup, cluster=parts.cluster)

@@ -15,6 +15,7 @@ from roost.contracts.artifact import (
 )
 from roost.contracts.deployment import Deployment, DeploymentList, DeployRequest
 from roost.contracts.event import EventList
+from roost.contracts.garbage import GarbageReport, GarbageRequest
 from roost.contracts.info import ServerInfo
 from roost.contracts.model import (
     AbandonRequest,
@@ -28,10 +29,12 @@ from roost.contracts.model import (
     SavedModelPage,
 )
 from roost.contracts.placement import DeployPlan, ExplainRequest, PlacementExplanation
+from roost.contracts.storage import StorageCheck
 from roost.errors import InvalidName
 from roost.keys import DeploymentKey, ModelKey
 
 TRANSFER_TIMEOUT_S = 300.0
+COLLECTION_TIMEOUT_S = 3600.0
 
 
 def info(*, exposed: bool = False) -> Call[ServerInfo]:
@@ -132,6 +135,11 @@ def sign_urls(kind: ArtifactKind, names: Sequence[str], method: UrlMethod) -> Ca
     return Call("POST", f"/api/artifacts/{kind}/urls", parse_model(SignedUrls), content=body)
 
 
+def check_storage() -> Call[StorageCheck]:
+    """Have the server try its storage."""
+    return Call("POST", "/api/storage/check", parse_model(StorageCheck), timeout_s=TRANSFER_TIMEOUT_S)
+
+
 def put_artifact(kind: ArtifactKind, name: str, data: bytes) -> Call[None]:
     """Store one artifact through the server."""
     return Call(
@@ -201,6 +209,17 @@ def list_events(
         parse_model(EventList),
         params=optional(params),
         timeout_s=None if wait_s is None else wait_s + 15.0,
+    )
+
+
+def collect_garbage(request: GarbageRequest) -> Call[GarbageReport]:
+    """Collect what is stored and nothing refers to; minutes, where there is a lot."""
+    return Call(
+        "POST",
+        "/api/garbage/collect",
+        parse_model(GarbageReport),
+        content=request.to_json(),
+        timeout_s=COLLECTION_TIMEOUT_S,
     )
 
 

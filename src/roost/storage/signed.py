@@ -25,7 +25,7 @@ from roost.storage.store import ObjectStore
 _log = logging.getLogger(__name__)
 
 EXPIRES_S: Final = 900.0
-_PROBES: Final = "probes"
+PROBES: Final = "probes"
 _PROBE_TIMEOUT_S: Final = 10.0
 
 
@@ -67,7 +67,7 @@ class ArtifactSigner:
 
     def _probe(self) -> bool | None:
         """Store other bytes than were signed for; None when the storage does not answer."""
-        path, wanted, other = f"{_PROBES}/{uuid.uuid4().hex}", b"wanted", b"other!"
+        path, wanted, other = f"{PROBES}/{uuid.uuid4().hex}", b"wanted", b"other!"
         url = self._store.sign_put(path, sha256(wanted), 60.0)
         if url is None:
             return False

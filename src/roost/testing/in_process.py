@@ -19,6 +19,7 @@ from roost.api.events import events_router
 from roost.api.info import info_router
 from roost.api.models import models_router
 from roost.api.placement import placement_router
+from roost.api.storage import storage_router
 from roost.client import Client
 from roost.contracts.info import EngineInfo, NodeInfo, ServerInfo, StorageInfo
 from roost.errors import EngineUnavailable
@@ -28,11 +29,13 @@ from roost.records.tables import METADATA
 from roost.records.upgrade import upgrade
 from roost.services.artifacts import Artifacts
 from roost.services.changes import Changes
+from roost.services.clock import SystemClock
 from roost.services.deployments import Deployments
 from roost.services.engine_view import EngineView
 from roost.services.events import Events
 from roost.services.models import Models
 from roost.services.placement import Placement
+from roost.services.storage import StorageTrial
 from roost.serving.plan import IngressOptions
 from roost.serving.scale import initial
 from roost.serving.settings import ServeSettings
@@ -150,9 +153,9 @@ class InProcessServer:
         self.changes = Changes()
         self.artifacts: ArtifactStore = self.store
         self.storage = StorageInfo(url="memory:///", storage_id="0")
-        self.signer: ArtifactSigner | None = None
+        self.objects = objects or ObjectStore.open("memory:///")
+        self.signer = ArtifactSigner(self.objects)
         if objects is not None:
-            self.signer = ArtifactSigner(objects)
             self.artifacts = StoredArtifacts(objects)
             self.storage = StorageInfo(url=objects.url, storage_id=objects.storage_id())
         self.db = Database(database_url or f"sqlite:///{folder}/roost.db")
@@ -249,6 +252,7 @@ class InProcessServer:
         app.include_router(info_router(self.info))
         app.include_router(models_router(self.models))
         app.include_router(artifacts_router(Artifacts(self.artifacts, self.signer)))
+        app.include_router(storage_router(StorageTrial(self.objects, self.signer, SystemClock())))
         app.include_router(deployments_router(self.deployments, self.changes))
         app.include_router(placement_router(self.placement))
         app.include_router(events_router(Events(self.db), self.changes))
