@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from roost.sdk.deployments import undeploy_model as undeploy_model
     from roost.sdk.deployments import wait_for_model_serving as wait_for_model_serving
     from roost.sdk.events import list_events as list_events
+    from roost.sdk.garbage import collect_garbage as collect_garbage
     from roost.sdk.model_changes import delete_model as delete_model
     from roost.sdk.model_changes import set_model_config as set_model_config
     from roost.sdk.model_changes import set_model_requirements as set_model_requirements
@@ -74,6 +75,7 @@ _HOME: dict[str, str] = {
     "RoostError": "roost.errors",
     "SavedModel": "roost.contracts.model",
     "ServingStatus": "roost.contracts.deployment",
+    "collect_garbage": "roost.sdk.garbage",
     "delete_model": "roost.sdk.model_changes",
     "deploy_model": "roost.sdk.deployments",
     "deployment_key": "roost.keys",

@@ -22,6 +22,7 @@ from roost.gateway.probes import ClusterCounts, Startup
 from roost.hosts import is_loopback
 from roost.reconcile.deployments import Reconciler
 from roost.reconcile.expiry import Expiry
+from roost.reconcile.garbage import GarbageLoop
 from roost.reconcile.scheduling import Scheduling
 from roost.records.database import Database
 from roost.records.upgrade import upgrade
@@ -31,6 +32,7 @@ from roost.services.declared import DeclaredModels
 from roost.services.deployments import Deployments
 from roost.services.engine_view import EngineView
 from roost.services.events import Events
+from roost.services.garbage import Garbage
 from roost.services.models import Models
 from roost.services.placement import Placement
 from roost.services.routes import RouteTable
@@ -69,7 +71,7 @@ class Parts:
             ingress_name=f"Serve at {self.engine.serve_url}",
         )
         serving = serve_settings(settings, self.engine.serve_url, self.engine.runtime_zip)
-        self.placement = Placement(self.db, self.models, self.view, serving)
+        self.placement = Placement(self.db, self.models, self.view, serving, clock)
         self.deployments = Deployments(
             self.db,
             self.models,
@@ -81,6 +83,15 @@ class Parts:
         )
         self.events = Events(self.db)
         self.expiry = Expiry(self.db, clock, holder=self.name)
+        self.garbage = Garbage(
+            self.db,
+            self.store,
+            clock,
+            holder=self.name,
+            grace_s=settings.gc_grace_s,
+            runtimes=[self.engine.runtime_zip] if self.engine.runtime_zip else [],
+        )
+        self.collecting = GarbageLoop(self.garbage, leads=lambda: self.reconciler.find_leader() == self.name)
         self.routes = RouteTable(self.db, self.changes, serve_url=self.engine.serve_url)
         self.declared = DeclaredModels(self.models, self.artifacts, self.deployments, self.changes)
         self.pool = UpstreamPool()
@@ -93,6 +104,7 @@ class Parts:
         self.routes.start()
         self.reconciler.start()
         self.expiry.start()
+        self.collecting.start()
 
     def stop(self) -> None:
         """End the loops, then what this server started on Ray. Takes about 2 s at most."""
@@ -101,6 +113,7 @@ class Parts:
         self.engine.stop()
         self.reconciler.stop(1.0)
         self.expiry.stop(0.5)
+        self.collecting.stop(0.5)
         self.routes.stop(0.5)
         self.engine.access.close()
         self.ingress.close()
@@ -108,7 +121,7 @@ class Parts:
 
     def inference(self) -> ASGIApp:
         """The data path; made in the event loop that runs it."""
-        forwarder = Forwarder(self.pool, is_held=self.routes.holds)
+        forwarder = Forwarder(self.pool, is_held=self.routes.holds, find_lack=self.routes.find_lack)
         return InferenceGateway(
             self.routes, forwarder, CAPABILITIES, max_body_bytes=self.settings.max_body_bytes
         )

@@ -5,14 +5,28 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from roost.errors import BadRequest
 
 DEFAULT_PORT = 7463
 _DAY_S = 86_400
+_HOUR_S = 3600
 
+
+def _check_grace(grace_s: float) -> float:
+    if not grace_s >= _HOUR_S:
+        raise PydanticCustomError(
+            "too_short",
+            "it must be at least 3600, for an upload that was interrupted goes on from what it has stored; "
+            "`roost gc --grace 0s` frees all at once",
+        )
+    return grace_s
+
+
+Grace = Annotated[float, AfterValidator(_check_grace)]
 LogLevel = Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR"], BeforeValidator(str.upper)]
 
 
@@ -68,6 +82,12 @@ class Settings(BaseSettings):
         100 * 1024 * 1024,
         ge=0,
         description="Largest request body in bytes, counted as received; 0 = no limit.",
+    )
+    gc_grace_s: Grace = Field(
+        float(_DAY_S),
+        le=3650 * _DAY_S,
+        description="What is stored and nothing refers to goes to the trash after so many seconds, at least "
+        "3600, and is deleted after as many again.",
     )
     allowed_hosts: list[str] = Field(
         [], description="Host names besides loopback's that requests may be for, as JSON."

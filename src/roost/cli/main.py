@@ -14,6 +14,7 @@ from roost.cli.deploy import deploy
 from roost.cli.doctor import doctor
 from roost.cli.events import events
 from roost.cli.explain import explain
+from roost.cli.gc import gc
 from roost.cli.import_model import import_
 from roost.cli.node import node
 from roost.cli.output import print_error, say
@@ -49,6 +50,7 @@ for _command in (up, down, node, status, deploy, deployments.undeploy, deploymen
     app.command()(_command)
 app.command()(events)
 app.command()(explain)
+app.command()(gc)
 app.command("import")(import_)
 app.add_typer(models.app, name="models")
 app.add_typer(deployments.app, name="deployments")

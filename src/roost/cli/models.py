@@ -12,6 +12,7 @@ from roost.cli.models_delete import delete
 from roost.cli.models_save import save
 from roost.cli.models_settings import set_config, set_requirements
 from roost.cli.output import JsonFlag, note, print_fields, print_json, print_table
+from roost.cli.sizes import bytes_text
 from roost.client import control_calls
 from roost.contracts.model import ModelPhase, SavedModel
 from roost.keys import ModelKey
@@ -117,9 +118,4 @@ def size(model: SavedModel) -> str:
     """The size of the weights for people."""
     if not model.has_weights:
         return "no weights"
-    amount = float(model.size_bytes)
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if amount < 1024:
-            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
-        amount /= 1024
-    return f"{amount:.1f} TiB"
+    return bytes_text(model.size_bytes)
