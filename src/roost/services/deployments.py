@@ -7,6 +7,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Final, cast
 
+from sqlalchemy.orm import Session
+
 from roost.contracts.deployment import (
     Deployment,
     DeploymentList,
@@ -24,6 +26,7 @@ from roost.services.clock import Clock
 from roost.services.deployment_rows import begin, claim_name, end, is_settled_on, new_row, update, wish_of
 from roost.services.deployment_target import Target
 from roost.services.engine_view import EngineView
+from roost.services.kept import write_kept
 from roost.services.models import Models
 from roost.services.targets import Targets
 from roost.services.unplaced import list_unplaced, place
@@ -77,7 +80,7 @@ class Deployments:
         asked = self._targets.asked(model, request)
         if asked.row is not None and asked.settled:
             return self._view(asked.row)
-        return self._write(self._targets.placed(asked), request)
+        return self._write(model, request)
 
     def redeploy(self, key: DeploymentKey) -> Deployment:
         """The same config, replicas and name with the model as it is now.
@@ -168,36 +171,43 @@ class Deployments:
             self._changes.notify()  # the reconciler, which calls this, looks again in a moment
         return len(placed) == len(unplaced)
 
-    def _write(self, target: Target, request: DeployRequest) -> Deployment:
-        now = self._clock.now()
-        key = target.key
-        with self._db.write() as session:
-            self._models.require_ready(session, key.model)  # it may have been deleted since it was read
-            row = find_deployment(session, key)
-            present = row is not None and row.present
-            name = request.name or (row.name if row is not None and present else key.default_name)
-            loser = claim_name(session, name, str(key), take=request.take_name)
-            happenings = [_renamed(loser)] if loser is not None else []
-            if row is None:
-                row = new_row(target, name, now)
-                session.add(row)
-            elif not present:
-                begin(row, target, name, now)
-            else:
-                if row.name != name:
-                    row.name = row.live_name = name
-                    row.version += 1
-                    happenings.append(_renamed(row))
-                if not is_settled_on(row, target):
-                    happenings.append(update(row, target, now))
-            if not present:
-                happenings.append(_deployed(row))
-            for happening in happenings:
-                add_event(session, happening, now)
-        if not is_placed(replica_options(target.application)):
+    def _write(self, model: ModelKey, request: DeployRequest) -> Deployment:
+        row = write_kept(
+            self._db,
+            lambda: self._targets.placed(self._targets.asked(model, request)),
+            lambda session, target: self._record(session, target, request),
+        )
+        if not is_placed(replica_options(row.application)):
             self._engine.when_seen(self.place_waiting)
         self._tell()
         return self._view(row)
+
+    def _record(self, session: Session, target: Target, request: DeployRequest) -> DeploymentRow:
+        now = self._clock.now()
+        key = target.key
+        self._models.require_ready(session, key.model)  # it may have been deleted since it was read
+        row = find_deployment(session, key)
+        present = row is not None and row.present
+        name = request.name or (row.name if row is not None and present else key.default_name)
+        loser = claim_name(session, name, str(key), take=request.take_name)
+        happenings = [_renamed(loser)] if loser is not None else []
+        if row is None:
+            row = new_row(target, name, now)
+            session.add(row)
+        elif not present:
+            begin(row, target, name, now)
+        else:
+            if row.name != name:
+                row.name = row.live_name = name
+                row.version += 1
+                happenings.append(_renamed(row))
+            if not is_settled_on(row, target):
+                happenings.append(update(row, target, now))
+        if not present:
+            happenings.append(_deployed(row))
+        for happening in happenings:
+            add_event(session, happening, now)
+        return row
 
     def _tell(self) -> None:
         self._wake()

@@ -27,10 +27,12 @@ from roost.records.database import Database
 from roost.records.models import ModelFilter, ModelRow, count_models, find_model, list_model_keys, page_models
 from roost.services.artifacts import Artifacts
 from roost.services.clock import Clock
+from roost.services.kept import write_kept
 from roost.services.model_changes import change_config, change_requirements, remove
 from roost.services.model_claims import LEASE_S, begin, finish, give_up, needs_no_upload, own
 from roost.services.model_phases import not_ready, saved_model, servable_of, store_servable, store_settings
 from roost.storage.artifacts import ArtifactStore
+from roost.storage.manifest import Manifest
 
 _MOST_COMPARED: Final = 1000
 """How many keys an unknown one is compared with."""
@@ -155,17 +157,23 @@ class Models:
             if row is not None and row.committed_by == token:
                 return self._view(session, row)
             own(session, key, token)
-        weights = self._artifacts.check_weights(request.manifest_digest) if request.manifest_digest else None
-        self._artifacts.check_bundle(request.servable)
-        with self._db.write() as session:
-            now = self._clock.now()
+
+        def check() -> Manifest | None:
+            digest = request.manifest_digest
+            weights = self._artifacts.check_weights(digest) if digest else None
+            self._artifacts.check_bundle(request.servable)
+            return weights
+
+        def swap(session: Session, weights: Manifest | None) -> SavedModel:
             row = find_model(session, key)
             if row is not None and row.committed_by == token:
                 return self._view(session, row)
             claim = own(session, key, token)
             assert row is not None  # a claim goes with its model
-            finish(session, row, claim, request, weights=weights, config=config, now=now)
+            finish(session, row, claim, request, weights=weights, config=config, now=self._clock.now())
             return self._view(session, row)
+
+        return write_kept(self._db, check, swap)
 
     def abandon(self, key: ModelKey, token: str, reason: str) -> SavedModel | None:
         """End a claim without a result. A first upload then reads `upload_failed` with the reason;
@@ -204,13 +212,15 @@ class Models:
         ready = self.get_ready(key)
         if ready.servable == servable and requirements is None and checked is None:
             return ready.saved
-        self._artifacts.check_bundle(servable)
-        with self._db.write() as session:
+
+        def swap(session: Session, _checked: None) -> SavedModel:
             row = _get(session, key)
             self._require_ready(session, row)
             store_servable(row, servable)
             store_settings(row, requirements, checked)
             return self._view(session, row)
+
+        return write_kept(self._db, lambda: self._artifacts.check_bundle(servable), swap)
 
     def set_config(self, key: ModelKey, config: Mapping[str, str]) -> SavedModel:
         """Replace the whole config; it takes effect at the next deploy.
