@@ -12,15 +12,17 @@ if TYPE_CHECKING:
     from roost import serve as serve
     from roost.client import AsyncClient as AsyncClient
     from roost.client import Client as Client
+    from roost.client.deployment import Deployment as Deployment
     from roost.contracts.autoscaling import Autoscaling as Autoscaling
-    from roost.contracts.deployment import Deployment as Deployment
     from roost.contracts.deployment import ReplicaPlacement as ReplicaPlacement
     from roost.contracts.deployment import ServingStatus as ServingStatus
     from roost.contracts.event import Event as Event
+    from roost.contracts.garbage import GarbageReport as GarbageReport
     from roost.contracts.model import SavedModel as SavedModel
     from roost.contracts.placement import DeployPlan as DeployPlan
     from roost.contracts.placement import PlacementExplanation as PlacementExplanation
     from roost.contracts.requirements import ModelRequirements as ModelRequirements
+    from roost.contracts.verification import Verification as Verification
     from roost.errors import ModelDeployFailed as ModelDeployFailed
     from roost.errors import ModelNotDeployed as ModelNotDeployed
     from roost.errors import RoostError as RoostError
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
     from roost.sdk.models import save_model as save_model
     from roost.sdk.placement import explain_placement as explain_placement
     from roost.sdk.placement import plan_deploy as plan_deploy
+    from roost.sdk.verify import verify_model as verify_model
 
 _HOME: dict[str, str] = {
     "AsyncClient": "roost.client",
@@ -60,10 +63,11 @@ _HOME: dict[str, str] = {
     "Client": "roost.client",
     "DECLARED": "roost.keys",
     "DeployPlan": "roost.contracts.placement",
-    "Deployment": "roost.contracts.deployment",
+    "Deployment": "roost.client.deployment",
     "DeploymentConfig": "roost.keys",
     "DeploymentKey": "roost.keys",
     "Event": "roost.contracts.event",
+    "GarbageReport": "roost.contracts.garbage",
     "IMPORTED": "roost.keys",
     "ModelDeployFailed": "roost.errors",
     "ModelKey": "roost.keys",
@@ -74,6 +78,7 @@ _HOME: dict[str, str] = {
     "ReplicaPlacement": "roost.contracts.deployment",
     "RoostError": "roost.errors",
     "SavedModel": "roost.contracts.model",
+    "Verification": "roost.contracts.verification",
     "ServingStatus": "roost.contracts.deployment",
     "collect_garbage": "roost.sdk.garbage",
     "delete_model": "roost.sdk.model_changes",
@@ -98,6 +103,7 @@ _HOME: dict[str, str] = {
     "set_model_config": "roost.sdk.model_changes",
     "set_model_requirements": "roost.sdk.model_changes",
     "undeploy_model": "roost.sdk.deployments",
+    "verify_model": "roost.sdk.verify",
     "wait_for_model_serving": "roost.sdk.deployments",
 }
 

@@ -13,6 +13,7 @@ from roost.cli.models_save import save
 from roost.cli.models_settings import set_config, set_requirements
 from roost.cli.output import JsonFlag, note, print_fields, print_json, print_table
 from roost.cli.sizes import bytes_text
+from roost.cli.verify import verify
 from roost.client import control_calls
 from roost.contracts.model import ModelPhase, SavedModel
 from roost.keys import ModelKey
@@ -25,6 +26,7 @@ app.command("import")(import_)
 app.command("delete")(delete)
 app.command("set-requirements")(set_requirements)
 app.command("set-config")(set_config)
+app.command("verify")(verify)
 
 FamilyOption = Annotated[str | None, typer.Option("--family", help="Only this family.")]
 SuffixOption = Annotated[str | None, typer.Option("--suffix", help="Only this suffix.")]

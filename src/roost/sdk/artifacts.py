@@ -66,7 +66,10 @@ class DirectFirst:
 
     def missing(self, kind: ArtifactKind, names: Sequence[str]) -> set[str]:
         """The names that are not stored."""
-        return self._direct.missing(kind, names)
+        try:
+            return self._direct.missing(kind, names)
+        except StorageDenied:  # of what is to be brought back from the trash
+            return self._otherwise.missing(kind, names)
 
     def put(self, kind: ArtifactKind, name: str, data: bytes) -> None:
         """Store one artifact."""

@@ -29,6 +29,7 @@ from roost.keys import ModelKey
 from roost.sdk.artifacts import open_artifacts
 from roost.sdk.notes import tell
 from roost.sdk.progress import transfer, waiting
+from roost.sdk.stored_bundle import check_bundle
 from roost.sdk.sources.weights import WeightsSource
 from roost.storage.artifacts import ArtifactStore
 from roost.storage.manifest import Manifest
@@ -109,8 +110,8 @@ class Publisher:
         return self._client.run(control_calls.refresh_bundle(key, request))
 
     def upload_bundle(self, bundle: Bundle) -> None:
-        """Send the bundle unless it is stored."""
-        if self.artifacts.missing("bundles", [bundle.fingerprint]):
+        """Send the bundle unless it is stored as it should be."""
+        if check_bundle(bundle.fingerprint, self.artifacts).problems:
             self.artifacts.put("bundles", bundle.fingerprint, bundle.data)
 
     def _upload(self, key: ModelKey, weights: WeightsSource) -> Manifest:

@@ -16,6 +16,7 @@ from roost.api.artifacts import artifacts_router
 from roost.api.deployments import deployments_router
 from roost.api.errors import install_error_handlers
 from roost.api.events import events_router
+from roost.api.garbage import garbage_router
 from roost.api.info import info_router
 from roost.api.models import models_router
 from roost.api.placement import placement_router
@@ -33,6 +34,7 @@ from roost.services.clock import SystemClock
 from roost.services.deployments import Deployments
 from roost.services.engine_view import EngineView
 from roost.services.events import Events
+from roost.services.garbage import Garbage
 from roost.services.models import Models
 from roost.services.placement import Placement
 from roost.services.storage import StorageTrial
@@ -166,6 +168,13 @@ class InProcessServer:
         self.view = EngineView(
             self.ray.list_nodes, self.ray.replica_log, monotonic=lambda: self.clock.now().timestamp()
         )
+        self.garbage = Garbage(
+            self.db,
+            objects or ObjectStore.open("memory:///"),
+            self.clock,
+            holder="in-process",
+            grace_s=86_400.0,
+        )
         self.models = Models(self.db, self.artifacts, self.clock)
         self.reconciler = Reconciler(
             self.db,
@@ -256,6 +265,7 @@ class InProcessServer:
         app.include_router(deployments_router(self.deployments, self.changes))
         app.include_router(placement_router(self.placement))
         app.include_router(events_router(Events(self.db), self.changes))
+        app.include_router(garbage_router(self.garbage))
         return app
 
 
