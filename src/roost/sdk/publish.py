@@ -29,8 +29,8 @@ from roost.keys import ModelKey
 from roost.sdk.artifacts import open_artifacts
 from roost.sdk.notes import tell
 from roost.sdk.progress import transfer, waiting
-from roost.sdk.stored_bundle import check_bundle
 from roost.sdk.sources.weights import WeightsSource
+from roost.sdk.stored_bundle import check_bundle
 from roost.storage.artifacts import ArtifactStore
 from roost.storage.manifest import Manifest
 from roost.storage.upload import upload_tree
