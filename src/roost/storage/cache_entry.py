@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from roost.contracts.artifact import ArtifactKind
 from roost.storage.durable import fsync_path
-from roost.storage.local_tree import PARTIAL_SUFFIX, remove_tree
+from roost.storage.local_tree import partial_sibling, remove_tree, removed_sibling, removed_siblings, walk
 
 _TREE: Final = "tree"
 _INDEX: Final = "index.json"
@@ -40,6 +39,11 @@ class CacheEntry:
         return self.path / _TREE
 
     @property
+    def partial(self) -> Path:
+        """Where the entry is made; what a killed writer left there is gone on with."""
+        return partial_sibling(self.path)
+
+    @property
     def write_lock(self) -> Path:
         """Held by the one process that makes, replaces or removes the entry."""
         return self.root / "locks" / f"{self.kind}-{self.name}.lock"
@@ -51,34 +55,59 @@ class CacheEntry:
 
     def is_intact(self) -> bool:
         """Whether every file is as it was when the entry was made, by size and time of last write."""
+        files = self._find_index()
+        if files is None:
+            return False
+        tree = f"{self.tree}/"
         try:
-            index = json.loads((self.path / _INDEX).read_bytes())
-            return all(_state(self.tree / path) == state for path, state in index["files"].items())
-        except (FileNotFoundError, NotADirectoryError, ValueError):
+            return all(_state(os.lstat(tree + path)) == state for path, state in files.items())
+        except (FileNotFoundError, NotADirectoryError):
             return False
 
     def size_bytes(self) -> int:
         """Bytes of its files; 0 when there is no entry."""
-        try:
-            index = json.loads((self.path / _INDEX).read_bytes())
-        except (FileNotFoundError, NotADirectoryError, ValueError):
+        return sum(size for size, _ in (self._find_index() or {}).values())
+
+    def partial_bytes(self) -> int:
+        """Bytes on the disk of an entry that is not finished."""
+        if not self.partial.is_dir():
             return 0
-        return sum(state[0] for state in index["files"].values())
+        return sum(found.stat(follow_symlinks=False).st_blocks * 512 for found in walk(self.partial))
 
     def last_use(self) -> float:
         """Seconds since the epoch; 0 when it was never used."""
         return self.use_lock.stat().st_mtime if self.use_lock.exists() else 0.0
 
+    def remove(self) -> None:
+        """Remove the entry, whole or not. Call it, and what follows, under the write lock."""
+        self.remove_published()
+        remove_tree(self.partial)
+
+    def remove_published(self) -> None:
+        """Remove the entry; processes that have its files open keep them."""
+        if self.path.exists():
+            self.path.rename(removed_sibling(self.path))
+        self.remove_leftovers()
+
     def remove_leftovers(self) -> None:
-        """Remove what killed writers left of this entry. Call it under the write lock."""
-        for leftover in self.path.parent.glob(f".{self.name}.*{PARTIAL_SUFFIX}"):
+        """Remove what killed removers left of it."""
+        for leftover in removed_siblings(self.path):
             remove_tree(leftover)
+
+    def _find_index(self) -> dict[str, list[int]] | None:
+        try:
+            files: dict[str, list[int]] = json.loads((self.path / _INDEX).read_bytes())["files"]
+        except (FileNotFoundError, NotADirectoryError, ValueError):
+            return None
+        return files
 
 
 def write_index(partial: Path) -> Path:
     """Record the state of all files of the tree in `partial`, an entry about to be published."""
-    tree = partial / _TREE
-    files = {str(path.relative_to(tree)): _state(path) for path in _files(tree)}
+    tree = partial_tree(partial)
+    files = {
+        os.path.relpath(found.path, tree): _state(found.stat(follow_symlinks=False)) for found in walk(tree)
+    }
     index = partial / _INDEX
     index.write_text(json.dumps({"files": files}))
     fsync_path(index)
@@ -105,12 +134,5 @@ def _listed(directory: Path) -> list[Path]:
     return list(directory.iterdir()) if directory.is_dir() else []
 
 
-def _files(tree: Path) -> Iterator[Path]:
-    for directory, directories, files in os.walk(tree):
-        links = [name for name in directories if Path(directory, name).is_symlink()]
-        yield from (Path(directory, name) for name in (*files, *links))
-
-
-def _state(path: Path) -> list[int]:
-    found = path.lstat()
+def _state(found: os.stat_result) -> list[int]:
     return [found.st_size, found.st_mtime_ns]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from roost.errors import (
@@ -18,18 +16,27 @@ from roost.errors import (
     Unavailable,
 )
 from roost.storage.artifacts import ArtifactStore, check_name, sha256
+from roost.storage.durable import flush_file_system
 from roost.storage.local_tree import partial_sibling, publish, remove_tree, seal
 from roost.storage.manifest import Manifest
-from roost.storage.transfer import Meter, Progress, batches, run_parallel
+from roost.storage.placement import StoredChunk, chunks_of
+from roost.storage.transfer import WORKERS, Meter, Progress, run_parallel
+from roost.storage.writing import TreeWriter
 
 
 def download_tree(
-    digest: str, artifacts: ArtifactStore, target: Path, *, progress: Progress | None = None, workers: int = 4
+    digest: str,
+    artifacts: ArtifactStore,
+    target: Path,
+    *,
+    progress: Progress | None = None,
+    workers: int = WORKERS,
 ) -> Manifest:
     """Write the weights `digest` to `target`, read-only; the parent of `target` is made when missing.
 
-    `target` appears by one rename after every byte was verified and flushed to the disk; an error
-    leaves nothing behind. Holds about 40 MiB a worker, whatever the size of the tree.
+    `target` appears by one rename after every byte was verified and flushed to the disk. What was written
+    when it was killed or storage failed stays beside it, hidden, and the next call goes on from there:
+    one process at a time, for one target. Holds about 20 MiB a worker, whatever the size of the tree.
 
     Raises:
         ArtifactNotFound: the manifest or a chunk is not stored.
@@ -37,27 +44,74 @@ def download_tree(
         BadRequest: there is something at `target` already.
         Unavailable: storage does not answer, or the disk has no room.
     """
-    manifest = _fetch_manifest(digest, artifacts)
+    manifest = fetch_manifest(digest, artifacts)
     if target.is_symlink() or target.exists():
         raise BadRequest(
             f"download target {str(target)!r} exists already.", hint="Remove it, or name another directory."
         )
     partial = partial_sibling(target)
-    with _disk_errors(target):
+    with disk_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-        _check_room(manifest, target.parent)
-        try:
-            _write_tree(manifest, artifacts, partial, Meter(manifest.size_bytes, progress), workers)
-            seal(partial, flush_files=False)
-            publish(partial, target)
-        except BaseException:
-            remove_tree(partial)
-            raise
+        fill_tree(manifest, artifacts, partial, progress=progress, workers=workers)
+        publish(partial, target)
     return manifest
 
 
+def fetch_manifest(digest: str, artifacts: ArtifactStore) -> Manifest:
+    """The manifest of the weights `digest`, verified.
+
+    Raises:
+        ArtifactNotFound, CorruptArtifact, InvalidName: it is not stored, is altered, or cannot be.
+    """
+    data = artifacts.get("manifests", check_name("manifests", digest))
+    if (found := sha256(data)) != digest:
+        raise CorruptArtifact(f"manifest {digest!r} is corrupt: its bytes have the SHA-256 {found!r}.")
+    try:
+        return Manifest.decode(data)
+    except InvalidWeights as error:
+        raise CorruptArtifact(f"manifest {digest!r} cannot be used: {error.message}") from error
+
+
+def fill_tree(
+    manifest: Manifest,
+    artifacts: ArtifactStore,
+    root: Path,
+    *,
+    progress: Progress | None = None,
+    workers: int = WORKERS,
+) -> None:
+    """Make the directory `root` hold exactly these weights, read-only and flushed to the disk.
+
+    What an earlier call wrote there is read and verified, and not fetched again. `root` is removed when
+    the weights cannot be had at all.
+
+    Raises:
+        ArtifactNotFound, CorruptArtifact, Unavailable: as `download_tree`.
+    """
+    writer = TreeWriter(root, manifest)
+    meter = Meter(manifest.size_bytes, progress)
+    _check_room(manifest, root, writer.written_bytes())
+    try:
+        resumed = writer.prepare()
+
+        def bring(chunk: StoredChunk) -> None:
+            if not (resumed and writer.holds(chunk)):
+                writer.write(chunk, _fetch(chunk, artifacts))
+            meter.add(chunk.placed_bytes)
+
+        run_parallel(bring, chunks_of(manifest), workers=workers)
+    except (ArtifactNotFound, CorruptArtifact):
+        remove_tree(root)
+        raise
+    # Links come last: while bytes are written there is nothing that could lead them elsewhere.
+    writer.link()
+    seal(root)
+    flush_file_system(root)
+
+
 @contextmanager
-def _disk_errors(target: Path) -> Iterator[None]:
+def disk_errors(target: Path) -> Iterator[None]:
+    """Errors of the disk that holds `target`, as `Unavailable`."""
     try:
         yield
     except RoostError:
@@ -69,82 +123,25 @@ def _disk_errors(target: Path) -> Iterator[None]:
         ) from error
 
 
-def _fetch_manifest(digest: str, artifacts: ArtifactStore) -> Manifest:
-    data = artifacts.get("manifests", check_name("manifests", digest))
-    if (found := sha256(data)) != digest:
-        raise CorruptArtifact(f"manifest {digest!r} is corrupt: its bytes have the SHA-256 {found!r}.")
-    try:
-        return Manifest.decode(data)
-    except InvalidWeights as error:
-        raise CorruptArtifact(f"manifest {digest!r} cannot be used: {error.message}") from error
-
-
-def _check_room(manifest: Manifest, directory: Path) -> None:
-    free = shutil.disk_usage(directory).free
-    if manifest.size_bytes > free:
+def _check_room(manifest: Manifest, root: Path, written: int) -> None:
+    free = shutil.disk_usage(root.parent).free
+    needed = manifest.size_bytes - written
+    if needed > free:
         raise Unavailable(
-            f"weights {manifest.digest!r} need {manifest.size_bytes} bytes, "
-            f"{free} are free in {str(directory)!r}.",
+            f"weights {manifest.digest!r} need {needed} bytes, {free} are free in {str(root.parent)!r}.",
             hint="Free some space, or set ROOST_CACHE_DIR to a larger disk.",
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    path: str
-    offset: int
-    size: int
-    sha256: str
-
-
-def _pieces(manifest: Manifest) -> Iterator[_Piece]:
-    for file in manifest.files:
-        offset = 0
-        for chunk in file.chunks:
-            yield _Piece(file.path, offset, chunk.size, chunk.sha256)
-            offset += chunk.size
-
-
-def _write_tree(manifest: Manifest, artifacts: ArtifactStore, root: Path, meter: Meter, workers: int) -> None:
-    root.mkdir()
-    for directory in manifest.directories:
-        (root / directory).mkdir(parents=True, exist_ok=True)
-    for file in manifest.files:
-        path = root / file.path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch(mode=0o755 if file.executable else 0o644, exist_ok=False)
-
-    def fetch(batch: list[_Piece]) -> None:
-        for piece in batch:
-            _write_piece(root / piece.path, piece.offset, _fetch_chunk(piece, artifacts))
-            meter.add(piece.size)
-
-    run_parallel(fetch, batches(_pieces(manifest)), workers=workers)
-    # Links come last: while bytes are written there is nothing that could lead them elsewhere.
-    for link in manifest.links:
-        (root / link.path).parent.mkdir(parents=True, exist_ok=True)
-        (root / link.path).symlink_to(link.target)
-
-
-def _fetch_chunk(piece: _Piece, artifacts: ArtifactStore) -> bytes:
+def _fetch(chunk: StoredChunk, artifacts: ArtifactStore) -> bytes:
     try:
-        data = artifacts.get("chunks", piece.sha256)
+        data = artifacts.get("chunks", chunk.sha256)
     except (ArtifactNotFound, CorruptArtifact) as error:
-        raise type(error)(f"{error.message} It is part of {piece.path!r}.", hint=error.hint) from error
-    if len(data) != piece.size or sha256(data) != piece.sha256:
+        raise type(error)(f"{error.message} It is part of {chunk.shown}.", hint=error.hint) from error
+    if len(data) != chunk.size or sha256(data) != chunk.sha256:
         raise CorruptArtifact(
-            f"chunk {piece.sha256!r}, part of {piece.path!r}, is corrupt: "
-            f"{len(data)} bytes came, {piece.size} with this SHA-256 were expected.",
+            f"chunk {chunk.sha256!r}, part of {chunk.shown}, is corrupt: "
+            f"{len(data)} bytes came, {chunk.size} with this SHA-256 were expected.",
             hint="Save the model again to store it anew.",
         )
     return data
-
-
-def _write_piece(path: Path, offset: int, data: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    with os.fdopen(descriptor, "wb", buffering=0) as file:
-        file.seek(offset)
-        view = memoryview(data)
-        while view:
-            view = view[file.write(view) :]
-        os.fsync(descriptor)

@@ -13,7 +13,7 @@ from roost.errors import InvalidWeights
 from roost.storage.tree_paths import check_tree
 
 CHUNK_SIZE: Final = 8 * 1024 * 1024
-"""Bytes of every chunk but the last of a file."""
+"""Bytes of the largest stored chunk: of all but the last of a large file."""
 
 
 class _Strict(BaseModel):
@@ -21,14 +21,26 @@ class _Strict(BaseModel):
 
 
 class Chunk(_Strict):
-    """A run of bytes, kept once whatever holds it."""
+    """A run of a file's bytes inside a stored chunk, which is kept once whatever holds it.
+
+    Attributes:
+        sha256: Of the whole stored chunk; its name.
+        offset: Where in the stored chunk the run begins; above 0 where small files share one.
+        size: Bytes of the run.
+    """
 
     sha256: Annotated[str, Field(pattern=r"\A[0-9a-f]{64}\z")]
+    offset: Annotated[int, Field(ge=0, lt=CHUNK_SIZE)] = 0
     size: Annotated[int, Field(ge=1, le=CHUNK_SIZE)]
+
+    @property
+    def end(self) -> int:
+        """Where in the stored chunk the run ends."""
+        return self.offset + self.size
 
 
 class FileEntry(_Strict):
-    """A file: its chunks in order. An empty file has none."""
+    """A file: the runs of its bytes in order. An empty file has none."""
 
     path: str
     size: Annotated[int, Field(ge=0)]
@@ -75,7 +87,15 @@ class Manifest(_Strict):
 
     def chunk_names(self) -> set[str]:
         """The names of all chunks, each once."""
-        return {chunk.sha256 for file in self.files for chunk in file.chunks}
+        return set(self.chunk_sizes())
+
+    def chunk_sizes(self) -> dict[str, int]:
+        """The bytes of every stored chunk by its name, in the order in which the files need them."""
+        sizes: dict[str, int] = {}
+        for file in self.files:
+            for chunk in file.chunks:
+                sizes[chunk.sha256] = max(sizes.get(chunk.sha256, 0), chunk.end)
+        return sizes
 
     @classmethod
     def decode(cls, data: bytes) -> Manifest:
@@ -106,6 +126,11 @@ def check_manifest(manifest: Manifest) -> None:
     if len(links) != len(manifest.links):
         raise InvalidWeights("manifest is not valid: a link is there twice.")
     check_tree((file.path for file in manifest.files), links, manifest.directories)
+    for name, size in manifest.chunk_sizes().items():
+        if size > CHUNK_SIZE:
+            raise InvalidWeights(
+                f"chunk {name!r} is not valid: it has {size} bytes, at most {CHUNK_SIZE} are allowed."
+            )
     for file in manifest.files:
         total = sum(chunk.size for chunk in file.chunks)
         if total != file.size:

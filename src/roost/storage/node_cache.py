@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 from roost.contracts.artifact import ArtifactKind
 from roost.errors import BadRequest
 from roost.storage.artifacts import ArtifactStore, check_name
 from roost.storage.cache_entry import CacheEntry, list_entries, partial_tree, write_index
-from roost.storage.download import download_tree
-from roost.storage.local_tree import partial_sibling, publish, remove_tree, seal
+from roost.storage.download import disk_errors, fetch_manifest, fill_tree
+from roost.storage.durable import flush_file_system
+from roost.storage.local_tree import publish, remove_tree, seal
 from roost.storage.locks import exclusive, share_until_exit, try_exclusive
 from roost.storage.transfer import Progress
+
+UNFINISHED_KEPT_S: Final = 24 * 3600.0
+"""How long what a killed download wrote is kept for the next attempt."""
 
 
 class NodeCache:
     """A directory of read-only trees, each downloaded once however many processes ask for it.
 
     What a process was given stays until the process ends; other entries are removed, the longest unused
-    first, when the cache grows over its bound. An entry found truncated or altered is made anew.
+    first, before a new one would not fit into the bound or onto the disk. An entry found truncated or
+    altered is made anew. What a killed download wrote is gone on with, by whoever wants the entry next.
 
     Args:
         root: The cache's directory; made when needed. On a file system with working `flock`.
@@ -38,9 +45,14 @@ class NodeCache:
         Raises:
             InvalidName, ArtifactNotFound, CorruptArtifact, Unavailable: as `download_tree`.
         """
-        return self._get(
-            "manifests", digest, lambda tree: download_tree(digest, artifacts, tree, progress=progress)
-        )
+
+        def make(entry: CacheEntry) -> None:
+            manifest = fetch_manifest(digest, artifacts)
+            self._make_room(manifest.size_bytes - entry.partial_bytes())
+            with disk_errors(entry.tree):
+                fill_tree(manifest, artifacts, partial_tree(entry.partial), progress=progress)
+
+        return self._get("manifests", digest, make)
 
     def bundle(
         self, fingerprint: str, artifacts: ArtifactStore, unpack: Callable[[bytes, Path], None]
@@ -50,43 +62,52 @@ class NodeCache:
         Raises:
             InvalidName, ArtifactNotFound, Unavailable: when it cannot be fetched; and what `unpack` raises.
         """
-        return self._get(
-            "bundles", fingerprint, lambda tree: _unpack(artifacts.get("bundles", fingerprint), tree, unpack)
-        )
 
-    def _get(self, kind: ArtifactKind, name: str, make: Callable[[Path], object]) -> Path:
+        def make(entry: CacheEntry) -> None:
+            tree = partial_tree(entry.partial)
+            remove_tree(tree)
+            data = artifacts.get("bundles", fingerprint)
+            self._make_room(len(data))
+            try:
+                unpack(data, tree)
+            except BaseException:
+                remove_tree(tree)
+                raise
+            seal(tree)
+            flush_file_system(tree)
+
+        return self._get("bundles", fingerprint, make)
+
+    def _get(self, kind: ArtifactKind, name: str, make: Callable[[CacheEntry], None]) -> Path:
         entry = CacheEntry(self.root, kind, check_name(kind, name))
         # From here on nobody removes the entry, whoever makes it.
         share_until_exit(entry.use_lock)
         if entry.is_intact():
             return entry.tree
         with exclusive(entry.write_lock):
-            if entry.is_intact():
-                return entry.tree
-            entry.remove_leftovers()
-            _make(entry, make)
-        self._clean()
+            if not entry.is_intact():
+                _make(entry, make)
         return entry.tree
 
-    def _clean(self) -> None:
-        """Remove leftovers of killed downloads, then unused entries while the cache is over its bound."""
+    def _make_room(self, incoming: int) -> None:
+        """Remove unused entries, the longest unused first, until `incoming` more bytes fit."""
         entries = sorted(list_entries(self.root), key=CacheEntry.last_use)
         for entry in entries:
-            with try_exclusive(entry.write_lock) as ours:
-                if ours:
-                    entry.remove_leftovers()
+            _tidy(entry)
+        sizes = {entry: entry.size_bytes() + entry.partial_bytes() for entry in entries}
         bound = self._max_bytes if self._max_bytes is not None else default_max_bytes(self.root)
-        sizes = {entry: entry.size_bytes() for entry in entries}
-        total = sum(sizes.values())
+        over = max(sum(sizes.values()) - bound, -shutil.disk_usage(self.root).free) + incoming
         for entry in entries:
-            if total > bound and sizes[entry] and _remove_unused(entry):
-                total -= sizes[entry]
+            if over > 0 and sizes[entry] and _remove_unused(entry):
+                over -= sizes[entry]
 
 
 def default_cache_dir() -> Path:
-    """ROOST_CACHE_DIR, or `~/.roost/cache`."""
+    """ROOST_CACHE_DIR, or `cache` in ROOST_HOME, which is `~/.roost` unless it is set."""
     configured = os.environ.get("ROOST_CACHE_DIR")
-    return Path(configured).expanduser() if configured else Path.home() / ".roost" / "cache"
+    if configured:
+        return Path(configured).expanduser()
+    return Path(os.environ.get("ROOST_HOME") or "~/.roost").expanduser() / "cache"
 
 
 def default_max_bytes(root: Path) -> int:
@@ -109,31 +130,31 @@ def default_max_bytes(root: Path) -> int:
     return max_bytes
 
 
-def _make(entry: CacheEntry, make: Callable[[Path], object]) -> None:
-    entry.path.parent.mkdir(parents=True, exist_ok=True)
-    partial = partial_sibling(entry.path)
-    try:
-        partial.mkdir()
-        make(partial_tree(partial))
-        write_index(partial)
-        if entry.path.exists():
-            # Altered since it was made. Processes that have its files open keep them.
-            entry.path.rename(partial_sibling(entry.path))
-        publish(partial, entry.path)
-    except BaseException:
-        remove_tree(partial)
-        raise
+def _make(entry: CacheEntry, make: Callable[[CacheEntry], None]) -> None:
     entry.remove_leftovers()
+    entry.partial.mkdir(parents=True, exist_ok=True)
+    try:
+        make(entry)
+        write_index(entry.partial)
+        # Altered since it was made, if it is there.
+        entry.remove_published()
+        publish(entry.partial, entry.path)
+    finally:
+        if entry.partial.exists() and not any(entry.partial.iterdir()):
+            entry.partial.rmdir()
 
 
-def _unpack(data: bytes, tree: Path, unpack: Callable[[bytes, Path], None]) -> None:
-    unpack(data, tree)
-    seal(tree, flush_files=True)
+def _tidy(entry: CacheEntry) -> None:
+    """Remove what killed processes left of the entry; what can be gone on with stays for a day."""
+    with try_exclusive(entry.write_lock) as ours:
+        if ours:
+            entry.remove_leftovers()
+            if entry.last_use() < time.time() - UNFINISHED_KEPT_S:
+                remove_tree(entry.partial)
 
 
 def _remove_unused(entry: CacheEntry) -> bool:
     with try_exclusive(entry.write_lock) as writing, try_exclusive(entry.use_lock) as using:
         if writing and using:
-            entry.path.rename(partial_sibling(entry.path))
-            entry.remove_leftovers()
+            entry.remove()
         return writing and using

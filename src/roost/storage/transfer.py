@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeVar
 
 Progress = Callable[[int, int], None]
 """Called with (done bytes, total bytes), never twice at once; `done` only grows."""
 
-BATCH_BYTES: Final = 16 * 1024 * 1024
-"""A worker holds at most this much at once."""
+WORKERS: Final = 6
+"""Threads of one transfer. Each holds one chunk and what the storage's client needs beside it."""
 
-BATCH_PIECES: Final = 256
-
-
-class Sized(Protocol):
-    """Something of a known size in bytes."""
-
-    @property
-    def size(self) -> int: ...
-
-
-S = TypeVar("S", bound=Sized)
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -45,20 +34,6 @@ class Meter:
         with self._lock:
             self._done += size
             self._progress(self._done, self._total)
-
-
-def batches(pieces: Iterable[S]) -> Iterator[list[S]]:
-    """Group pieces so that a group fits in memory and small ones share a round trip."""
-    batch: list[S] = []
-    size = 0
-    for piece in pieces:
-        if batch and (size + piece.size > BATCH_BYTES or len(batch) == BATCH_PIECES):
-            yield batch
-            batch, size = [], 0
-        batch.append(piece)
-        size += piece.size
-    if batch:
-        yield batch
 
 
 def run_parallel(work: Callable[[T], R], items: Iterable[T], *, workers: int) -> list[R]:

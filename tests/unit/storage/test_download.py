@@ -89,6 +89,22 @@ class _Lying:
         return data[:-1] + b"?" if kind == self._kind else data
 
 
+def test_a_shared_chunk_is_named_with_the_files_that_it_is_part_of(
+    artifacts: StoredArtifacts, storage_dir: Path, tmp_path: Path
+) -> None:
+    tree = tmp_path / "weights"
+    tree.mkdir()
+    for n in range(12):
+        (tree / f"{n:02d}").write_bytes(b"%d" % n)
+    manifest = upload_tree(tree, artifacts)
+    (chunk,) = manifest.chunk_names()
+    (storage_dir / artifact_path("chunks", chunk)).unlink()
+    with pytest.raises(ArtifactNotFound) as raised:
+        download_tree(manifest.digest, artifacts, tmp_path / "copy")
+    names = "'00', '01', '02', '03', '04', '05', '06', '07' and 4 more"
+    assert raised.value.message == f"chunk {chunk!r} is not in storage. It is part of {names}."
+
+
 @pytest.mark.parametrize("kind", ["chunks", "manifests"])
 def test_bytes_altered_on_the_way_are_found(
     tree: Path, artifacts: StoredArtifacts, tmp_path: Path, kind: str

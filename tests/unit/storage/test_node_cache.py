@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import stat
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -81,24 +82,71 @@ def test_a_failed_download_leaves_nothing(
     assert list((cache.root / "manifests").iterdir()) == []
 
 
-def test_leftovers_of_killed_downloads_are_removed(
+def abandoned(cache: NodeCache, digest: str, size: int) -> Path:
+    """What a download that was killed leaves."""
+    partial = cache.root / "manifests" / f".{digest}.partial"
+    (partial / "tree").mkdir(parents=True)
+    (partial / "tree" / "half").write_bytes(os.urandom(size))
+    (partial / "tree").chmod(0o555)
+    return partial
+
+
+def test_what_a_killed_removal_left_is_removed(
     tree: Path, artifacts: StoredArtifacts, cache: NodeCache
 ) -> None:
     digest = upload_tree(tree, artifacts).digest
-    ours = cache.root / "manifests" / f".{digest}.1.partial"
-    other = cache.root / "manifests" / f".{'a' * 64}.1.partial"
-    for leftover in (ours, other):
+    for name in (digest, "a" * 64):
+        leftover = cache.root / "manifests" / f".{name}.1.removed"
         (leftover / "tree").mkdir(parents=True)
-        (leftover / "tree" / "half").write_bytes(b"half")
         (leftover / "tree").chmod(0o555)
     cache.weights(digest, artifacts)
     assert [entry.name for entry in (cache.root / "manifests").iterdir()] == [digest]
 
 
+def test_a_killed_download_is_kept_for_a_day(
+    tree: Path, artifacts: StoredArtifacts, cache: NodeCache
+) -> None:
+    old, new = abandoned(cache, "a" * 64, 5), abandoned(cache, "b" * 64, 5)
+    for name, age_s in (("a" * 64, 25 * 3600), ("b" * 64, 23 * 3600)):
+        use = cache.root / "locks" / f"manifests-{name}.use"
+        use.parent.mkdir(exist_ok=True)
+        use.touch()
+        os.utime(use, (time.time() - age_s,) * 2)
+    cache.weights(upload_tree(tree, artifacts).digest, artifacts)
+    assert not old.exists()
+    assert new.exists()
+
+
+def test_a_killed_download_makes_room(tree: Path, artifacts: StoredArtifacts, tmp_path: Path) -> None:
+    cache = NodeCache(tmp_path / "cache", max_bytes=100_000)
+    partial = abandoned(cache, "a" * 64, 200_000)
+    (cache.root / "locks").mkdir()
+    (cache.root / "locks" / f"manifests-{'a' * 64}.use").touch()
+    cache.weights(upload_tree(tree, artifacts).digest, artifacts)
+    assert not partial.exists()
+
+
+def test_room_is_made_before_anything_is_written(
+    tree: Path, artifacts: StoredArtifacts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held: dict[Path, int] = {}
+    monkeypatch.setattr(locks, "_held", held)
+    cache = NodeCache(tmp_path / "cache", max_bytes=500)
+    (tree / "model.bin").write_bytes(b"1" * 300)
+    first = upload_tree(tree, artifacts).digest
+    cache.weights(first, artifacts)
+    release(held, first)
+    (tree / "model.bin").write_bytes(b"2" * 300)
+    second = upload_tree(tree, artifacts).digest
+    seen: list[bool] = []
+    cache.weights(second, artifacts, lambda *_: seen.append((cache.root / "manifests" / first).exists()))
+    assert set(seen) == {False}
+
+
 def test_another_processes_download_is_no_leftover(
     tree: Path, artifacts: StoredArtifacts, cache: NodeCache
 ) -> None:
-    live = cache.root / "manifests" / f".{'a' * 64}.1.partial"
+    live = cache.root / "manifests" / f".{'a' * 64}.partial"
     live.mkdir(parents=True)
     with locks.exclusive(cache.root / "locks" / f"manifests-{'a' * 64}.lock"):
         cache.weights(upload_tree(tree, artifacts).digest, artifacts)
@@ -178,7 +226,10 @@ def test_hostile_names_touch_nothing(artifacts: StoredArtifacts, cache: NodeCach
 def test_where_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", "/home/me")
     monkeypatch.delenv("ROOST_CACHE_DIR", raising=False)
+    monkeypatch.delenv("ROOST_HOME", raising=False)
     assert default_cache_dir() == Path("/home/me/.roost/cache")
+    monkeypatch.setenv("ROOST_HOME", "~/house")
+    assert default_cache_dir() == Path("/home/me/house/cache")
     monkeypatch.setenv("ROOST_CACHE_DIR", "~/elsewhere")
     assert default_cache_dir() == Path("/home/me/elsewhere")
 

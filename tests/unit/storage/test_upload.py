@@ -9,6 +9,7 @@ import pytest
 from roost.errors import InvalidWeights
 from roost.storage.artifacts import StoredArtifacts
 from roost.storage.manifest import CHUNK_SIZE, Manifest
+from roost.storage.packing import SMALL_FILE
 from roost.storage.upload import upload_tree
 
 
@@ -35,9 +36,25 @@ def test_the_manifest_describes_the_tree(tree: Path, artifacts: StoredArtifacts)
 def test_equal_bytes_are_sent_once_and_the_manifest_last(
     tree: Path, artifacts: StoredArtifacts, puts: list[tuple[str, str]]
 ) -> None:
+    for name in ("one.bin", "a/two.bin"):
+        (tree / name).write_bytes(b"x" * SMALL_FILE)
     manifest = upload_tree(tree, artifacts)
-    assert len(puts) == 4
+    one, two = (
+        next(file.chunks for file in manifest.files if file.path == name) for name in ("one.bin", "a/two.bin")
+    )
+    assert one == two
+    assert len(puts) == len(set(puts)) == len(manifest.chunk_names()) + 1
     assert puts[-1] == ("manifests", manifest.digest)
+
+
+def test_small_files_are_sent_together(
+    tree: Path, artifacts: StoredArtifacts, puts: list[tuple[str, str]]
+) -> None:
+    for n in range(300):
+        (tree / "a" / f"part-{n}").write_bytes(bytes([n % 256]) * 100)
+    manifest = upload_tree(tree, artifacts)
+    assert manifest.size_bytes == 30_032
+    assert len(puts) < 30
 
 
 def test_saving_again_sends_nothing(
@@ -184,6 +201,6 @@ def test_an_interrupt_ends_the_upload_and_a_retry_sends_the_rest(
     with pytest.raises(KeyboardInterrupt):
         upload_tree(tree, artifacts, progress=interrupt, workers=1)
     sent = len(puts)
-    upload_tree(tree, artifacts)
-    assert 0 < sent < 10
-    assert len(puts) == len(set(puts)) == 10
+    manifest = upload_tree(tree, artifacts)
+    assert 0 < sent < len(manifest.chunk_names())
+    assert len(puts) == len(set(puts)) == len(manifest.chunk_names()) + 1
