@@ -38,14 +38,34 @@ class _RoostFinder:
 
 def _describe(order: dict[str, Any]) -> dict[str, Any]:
     try:
-        module_name, _, qualified_name = order["class_path"].partition(":")
-        found: Any = importlib.import_module(module_name)
-        for name in qualified_name.split("."):
-            found = getattr(found, name)
+        found = _load(order["class_path"], order["bundle"])
         kind, capability = importlib.import_module("roost.serve").servable_kind(found)
+        if kind == "endpoint":
+            importlib.import_module("roost.contracts.endpoint_methods").endpoints_of(found)
     except BaseException as error:  # noqa: BLE001  # whatever an import raises is the answer
         return {"error": _error(error, order["bundle"])}
     return {"kind": kind, "capability": capability}
+
+
+def _load(class_path: str, bundle: str) -> Any:
+    # By its path: the package around it imports more than a servable may need.
+    unpickle = _module_at(Path(__file__).with_name("unpickle.py"))
+    if unpickle.is_by_value(class_path):
+        return unpickle.load_class(class_path, Path(bundle))
+    module_name, _, qualified_name = class_path.partition(":")
+    found: Any = importlib.import_module(module_name)
+    for name in qualified_name.split("."):
+        found = getattr(found, name)
+    return found
+
+
+def _module_at(file: Path) -> Any:
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def _error(error: BaseException, bundle: str) -> dict[str, Any]:

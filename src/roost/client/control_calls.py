@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from roost.client.call import Call, optional, parse_bytes, parse_model, parse_nothing, parse_text
+from roost.client.deployment import Deployment, DeploymentList
 from roost.contracts.artifact import (
     ArtifactKind,
     MissingRequest,
@@ -13,7 +14,7 @@ from roost.contracts.artifact import (
     UrlMethod,
     UrlsRequest,
 )
-from roost.contracts.deployment import Deployment, DeploymentList, DeployRequest
+from roost.contracts.deployment import DeployRequest
 from roost.contracts.event import EventList
 from roost.contracts.garbage import GarbageReport, GarbageRequest
 from roost.contracts.info import ServerInfo

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import AsyncGenerator, Generator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -85,6 +86,26 @@ class SyncTransport:
             time.sleep(wait_s)
             attempt += 1
 
+    def stream(self, call: Call[Any]) -> Generator[bytes, None, None]:
+        """Send `call` at the first `next`; the pieces of its answer as they come. Close it when it is left.
+
+        Every failure is a `RoostError`; one after the first piece is never sent again.
+        """
+        attempt = 0
+        while True:
+            try:
+                with self._http.stream(**_arguments(call, self._target)) as response:
+                    if response.is_success:
+                        yield from response.iter_bytes()
+                        return
+                    response.read()
+            except httpx2.TransportError as error:
+                wait_s = _wait_before_resend(error, attempt, self._target)
+            else:
+                wait_s = _wait_after_refusal(response, attempt, self._target)
+            time.sleep(wait_s)
+            attempt += 1
+
     def close(self) -> None:
         """Close the pool."""
         self._http.close()
@@ -108,6 +129,24 @@ class AsyncTransport:
             else:
                 if response.is_success:
                     return call.parse(response.content)
+                wait_s = _wait_after_refusal(response, attempt, self._target)
+            await asyncio.sleep(wait_s)
+            attempt += 1
+
+    async def stream(self, call: Call[Any]) -> AsyncGenerator[bytes, None]:
+        """As `SyncTransport.stream`."""
+        attempt = 0
+        while True:
+            try:
+                async with self._http.stream(**_arguments(call, self._target)) as response:
+                    if response.is_success:
+                        async for piece in response.aiter_bytes():
+                            yield piece
+                        return
+                    await response.aread()
+            except httpx2.TransportError as error:
+                wait_s = _wait_before_resend(error, attempt, self._target)
+            else:
                 wait_s = _wait_after_refusal(response, attempt, self._target)
             await asyncio.sleep(wait_s)
             attempt += 1

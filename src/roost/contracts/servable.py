@@ -13,7 +13,7 @@ class ServableRef(Wire):
 
     Attributes:
         class_path: `package.module:Qual.name`.
-        kind: `serve_app` or `inference_model`.
+        kind: `serve_app`, `inference_model` or `endpoint`.
         capability: Of an inference model, the capability it serves.
         bundle_fingerprint: Names the bundle; covers its files, `class_path` and `pins`.
         pins: Requirement lines the worker must have installed, sorted (`name==version`).

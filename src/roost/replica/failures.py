@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from roost.errors import ModelDeployFailed, ModelError
+from roost.errors import ModelDeployFailed, ModelError, RoostError
+
+_log = logging.getLogger("roost.replica")
 
 _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 _MAX_TEXT = 2000
@@ -18,6 +22,26 @@ def raised_by_model(error: BaseException) -> ModelError:
         f"The model's code raised {type(error).__name__}.",
         hint="The replica's log has the traceback under the request id.",
     )
+
+
+@contextmanager
+def serving(what: str) -> Iterator[None]:
+    """Tell an error that the model's own code raises inside as the caller is to be told of it.
+
+    Args:
+        what: What runs inside, for the log.
+
+    Raises:
+        RoostError: as the model raised it.
+        ModelError: for any other error, also one that would end the process; the log has it.
+    """
+    try:
+        yield
+    except (RoostError, asyncio.CancelledError, GeneratorExit):
+        raise
+    except BaseException as error:  # noqa: BLE001  # whatever it is, the replica has to go on
+        _log.exception("%s raised", what)
+        raise raised_by_model(error) from None
 
 
 @contextmanager

@@ -20,11 +20,7 @@ def read_json(capability: Capability, content_type: bytes | None, body: bytes) -
         BadRequest: when the body is not JSON.
         ValidationFailed: when fields break their rules.
     """
-    if content_type != b"application/json" and not _is_json(content_type):
-        raise UnsupportedMediaType(
-            f"Content type {(content_type or b'')[:80].decode('latin-1')!r} cannot be read here.",
-            hint="Send application/json.",
-        )
+    require_json(content_type)
     return _parse(capability, capability.request_type, body)
 
 
@@ -58,6 +54,19 @@ def read_binary(
         missing = METADATA_PART if metadata is None else field
         raise BadRequest(f"The multipart body has no part {missing!r}.")
     return _parse(capability, capability.upload_request_type, metadata), uploads
+
+
+def require_json(content_type: bytes | None) -> None:
+    """Do nothing when a body of this content type is JSON.
+
+    Raises:
+        UnsupportedMediaType: when it is not.
+    """
+    if content_type != b"application/json" and not _is_json(content_type):
+        raise UnsupportedMediaType(
+            f"Content type {(content_type or b'')[:80].decode('latin-1')!r} cannot be read here.",
+            hint="Send application/json.",
+        )
 
 
 def _parse(capability: Capability, request_type: type[InferenceRequest], data: bytes) -> InferenceRequest:

@@ -14,8 +14,13 @@ from roost.asgi.types import ASGIApp
 from roost.bundle.unpack import unpack
 from roost.capabilities.policy import MediaPolicy
 from roost.capabilities.table import get_capability
+from roost.contracts.endpoint_document import write_document
+from roost.contracts.endpoint_methods import endpoints_of
 from roost.contracts.replica import ReplicaSpec
 from roost.replica.context import ReplicaContext, set_current
+from roost.replica.endpoint_app import EndpointApp
+from roost.replica.endpoint_calls import EndpointCalls
+from roost.replica.endpoint_threads import EndpointThreads
 from roost.replica.failures import starting
 from roost.replica.inference_app import InferenceApp
 from roost.replica.lifespan import Lifespan
@@ -54,6 +59,8 @@ async def start(spec: ReplicaSpec) -> Replica:
         servable = await asyncio.to_thread(import_servable, ref, bundle)
     if ref.kind == "inference_model":
         return await _start_model(servable, spec, weights)
+    if ref.kind == "endpoint":
+        return _start_endpoints(servable, spec)
     return await _start_serve_app(servable, spec)
 
 
@@ -114,6 +121,33 @@ async def _start_serve_app(servable: type, spec: ReplicaSpec) -> Replica:
         build_stack(BodyLimit(app, spec.limits.max_body_bytes), close=close, version=spec.version),
         check_health,
     )
+
+
+def _start_endpoints(servable: type, spec: ReplicaSpec) -> Replica:
+    name = spec.servable.class_path
+    with starting(f"Reading the endpoints of {name!r}"):
+        endpoints = endpoints_of(servable)
+        document = write_document(
+            endpoints,
+            title=servable.__qualname__,
+            doc=inspect.getdoc(servable) or "",
+            version=spec.version,
+            path=spec.key.route_prefix,
+        )
+    with starting(f"The constructor of {name!r}"):
+        instance = servable(spec.key)
+    threads = EndpointThreads()
+
+    async def close() -> None:
+        threads.close()
+        await _call_if_defined(instance, "unload")
+
+    async def check_health() -> None:
+        threads.check()
+        await _call_if_defined(instance, "check_health")
+
+    app = EndpointApp(EndpointCalls(instance, threads), endpoints, document, spec.limits)
+    return Replica(build_stack(app, close=close, version=spec.version), check_health)
 
 
 async def _call_if_defined(instance: object, name: str) -> None:
