@@ -1,24 +1,25 @@
 """A signed URL of S3 that fixes the bytes: whoever has it can store these and no others.
 
-obstore signs a PUT for any bytes. Here such a URL is signed anew with the header `x-amz-content-sha256`
-among what is signed, by AWS Signature Version 4 for query strings:
+obstore signs a PUT for any bytes. Here such a URL is signed anew with the header `x-amz-checksum-sha256`
+among what is signed; S3 then compares it with the bytes. By AWS Signature Version 4 for query strings:
 https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 from typing import Final
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
-CONTENT_SHA256: Final = "x-amz-content-sha256"
+CHECKSUM: Final = "x-amz-checksum-sha256"
 _ALGORITHM: Final = "AWS4-HMAC-SHA256"
 
 
 def put_headers(sha256: str) -> dict[str, str]:
     """What must be sent with the bytes."""
-    return {CONTENT_SHA256: sha256}
+    return {CHECKSUM: base64.b64encode(bytes.fromhex(sha256)).decode()}
 
 
 def bind_bytes(url: str, secret_key: str, sha256: str) -> str:
@@ -27,11 +28,11 @@ def bind_bytes(url: str, secret_key: str, sha256: str) -> str:
     Args:
         url: As obstore signs it; its path, date, scope and expiry are kept.
     """
-    return resign("PUT", url, secret_key, {CONTENT_SHA256: sha256}, sha256)
+    return resign("PUT", url, secret_key, put_headers(sha256))
 
 
-def resign(method: str, url: str, secret_key: str, headers: dict[str, str], payload_sha256: str) -> str:
-    """A signed URL with another signature: over these headers (names in lower case) and this payload."""
+def resign(method: str, url: str, secret_key: str, headers: dict[str, str]) -> str:
+    """A signed URL with another signature: over these headers, too (names in lower case)."""
     parts = urlsplit(url)
     query = dict(parse_qsl(parts.query, keep_blank_values=True))
     query.pop("X-Amz-Signature", None)
@@ -46,7 +47,7 @@ def resign(method: str, url: str, secret_key: str, headers: dict[str, str], payl
             *(f"{name}:{signed[name].strip()}" for name in sorted(signed)),
             "",
             query["X-Amz-SignedHeaders"],
-            payload_sha256,
+            "UNSIGNED-PAYLOAD",
         )
     )
     scope = query["X-Amz-Credential"].split("/", 1)[1]
