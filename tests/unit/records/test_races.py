@@ -131,4 +131,4 @@ def test_observations_of_an_older_generation_are_never_written(database: Databas
 def test_servers_that_start_at_once_make_the_tables_once(empty_database: Database) -> None:
     at_once(empty_database.url, upgrade, upgrade, upgrade, upgrade)
     with empty_database.read() as session:
-        assert find_revision(session.connection()) == "0002"
+        assert find_revision(session.connection()) == "0003"
