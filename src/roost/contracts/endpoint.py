@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pydantic import ValidationError
-from pydantic_core import to_json
+from pydantic import TypeAdapter, ValidationError
 
 from roost.contracts.endpoint_types import ArgumentsType, ValueType, first_fault
 from roost.errors import BadRequest, InternalError, ValidationFailed
 
 _SHOWN_ISSUES: Final = 5
+_ANY: Final = TypeAdapter(Any)
 _TEXTS: Final = {"missing": "it is missing", "extra_forbidden": "there is no such argument"}
 
 Issue = tuple[tuple[int | str, ...], str]
@@ -114,7 +114,7 @@ class Endpoint:
 
 def _has_json(value: object) -> bool:
     try:
-        to_json(value)
+        _ANY.dump_json(value)
     except ValueError:
         return False
     return True

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from pydantic import Field, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue
-from pydantic_core import core_schema
 
 from roost.contracts.base import Wire
 from roost.contracts.endpoint import Endpoint
@@ -90,14 +89,14 @@ class _WireSchema(GenerateJsonSchema):
 
     _models = 0
 
-    def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
+    def model_schema(self, schema: Any) -> JsonSchemaValue:
         self._models += 1
         try:
             return super().model_schema(schema)
         finally:
             self._models -= 1
 
-    def bytes_schema(self, schema: core_schema.BytesSchema) -> JsonSchemaValue:
+    def bytes_schema(self, schema: Any) -> JsonSchemaValue:
         described = super().bytes_schema(schema)
         return described if self._models else described | {"format": "base64url"}
 

@@ -9,6 +9,7 @@ from typing import Final
 from roost.errors import ModelDeployFailed
 
 DISTRIBUTIONS: Final = {
+    "cloudpickle": "cloudpickle",
     "fastapi": "fastapi",
     "httpx2": "httpx2",
     "obstore": "obstore",
@@ -19,6 +20,7 @@ DISTRIBUTIONS: Final = {
     "python_multipart": "python-multipart",
     "rich": "rich",
     "starlette": "starlette",
+    "typing_extensions": "typing-extensions",
 }
 """Module to distribution; a test holds it complete."""
 
