@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -56,7 +57,7 @@ _TELLING: Final[tuple[tuple[str, type[Unavailable], str, str], ...]] = (
         "Set GOOGLE_APPLICATION_CREDENTIALS; the guide storage.md has other ways.",
     ),
     (
-        "URL scheme is not allowed",
+        "builder error",  # reqwest's words for a scheme that is not allowed
         Unavailable,
         "its address begins with http:// and is not on this machine",
         "Use https://, or set AWS_ALLOW_HTTP=true where the network between is trusted.",
@@ -65,7 +66,8 @@ _TELLING: Final[tuple[tuple[str, type[Unavailable], str, str], ...]] = (
 
 _ADDRESS: Final = re.compile(r"\b(https?://[^/\s\"')?]+)")
 _NO_ANSWER: Final = re.compile(r"HTTP error|error sending request|timed out", re.IGNORECASE)
-_CAUSE: Final = re.compile(r'message: "([^"]+)"')
+_SAID: Final = re.compile(r"<Code>([^<]*)</Code>\s*<Message>([^<]*)</Message>")
+_CAUSE: Final = re.compile(r'(?:message|error): "([^"]+)"')
 
 
 @contextmanager
@@ -92,8 +94,8 @@ def _translate(error: Exception, url: str, path: str) -> ArtifactNotFound | Unav
         return ArtifactNotFound(f"{path!r} is not in storage.")
     if isinstance(error, (PermissionDeniedError, UnauthenticatedError)):
         return StorageDenied(
-            f"storage {url!r} refuses access to {path!r}: {_reason(text)}.",
-            hint="Let its credentials read, write, list and delete objects there.",
+            f"storage {url!r} refuses access to {path!r}{_answer(text)}.",
+            hint="Check its keys, and let them read, write, list and delete objects there.",
         )
     if _NO_ANSWER.search(text) and (address := _ADDRESS.search(text)):
         return Unavailable(
@@ -102,6 +104,12 @@ def _translate(error: Exception, url: str, path: str) -> ArtifactNotFound | Unav
             "an S3 other than Amazon's is.",
         )
     return Unavailable(f"storage {url!r} failed at {path!r}: {_reason(text)}.")
+
+
+def _answer(text: str) -> str:
+    """What the storage itself said, if anything: an answer to HEAD has no words."""
+    said = _SAID.search(text)
+    return f": {html.unescape(said[2]).rstrip('.')} ({said[1]})" if said else ""
 
 
 def _reason(text: str) -> str:
