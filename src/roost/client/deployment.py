@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, TypeVar, overload
 
 from roost.client.endpoint_async_client import AsyncEndpointClient
-from roost.client.endpoint_calls import describe
+from roost.client.endpoint_calls import Endpoints, describe
 from roost.client.endpoint_client import EndpointClient
 from roost.client.environment import api_key
 from roost.client.transport import AsyncTransport, SyncTransport, Target
@@ -64,10 +64,11 @@ class Deployment(deployment.Deployment):
         """The asynchronous `client`: `async with deployment.async_client(Greeter) as greeter: ...`."""
         transport = AsyncTransport(Target(self.url, api_key()))
         try:
+            endpoints: Endpoints
             if servable is not None:
                 endpoints = endpoints_of(servable)
             else:
-                endpoints = dict(await transport.run(describe(timeout_s=timeout_s)))
+                endpoints = await transport.run(describe(timeout_s=timeout_s))
             yield AsyncEndpointClient(transport, endpoints, timeout_s=timeout_s)
         finally:
             await transport.close()

@@ -47,7 +47,8 @@ class Endpoint:
             ValidationFailed: naming each argument that is bad, missing or unknown.
         """
         try:
-            return self.arguments.load(body or b"{}")
+            arguments: dict[str, Any] = self.arguments.load(body or b"{}")
+            return arguments
         except ValidationError as error:
             details = error.errors(include_url=False, include_context=False, include_input=False)
         if details[0]["type"] == "json_invalid":

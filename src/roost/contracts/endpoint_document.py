@@ -59,9 +59,7 @@ def write_document(
         "servers": [{"url": path}],
         "paths": {f"/{name}": {"post": _operation(each, schemas)} for name, each in endpoints.items()},
         "components": {"schemas": schemas.components},
-        "x-roost-endpoints": [
-            _note(each).model_dump(mode="json", by_alias=True) for each in endpoints.values()
-        ],
+        "x-roost-endpoints": [_note(each) for each in endpoints.values()],
     }
 
 
@@ -181,9 +179,10 @@ def _note(endpoint: Endpoint) -> dict[str, Any]:
         )
         for name, each in endpoint.signature.parameters.items()
     ]
-    return EndpointNote(
+    note = EndpointNote(
         name=endpoint.name, doc=endpoint.doc, stream=endpoint.is_stream, parameters=parameters
     )
+    return note.model_dump(mode="json", by_alias=True)
 
 
 def _endpoint(note: EndpointNote) -> Endpoint:

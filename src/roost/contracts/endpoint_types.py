@@ -30,7 +30,7 @@ class ValueType:
     __slots__ = ("adapter",)
 
     def __init__(self, annotation: Any) -> None:
-        pair: Any = tuple[annotation]  # type: ignore[valid-type]
+        pair: Any = tuple[annotation]
         self.adapter: TypeAdapter[Any] = TypeAdapter(pair, config=_WIRE)
 
     def dump(self, value: object) -> bytes:

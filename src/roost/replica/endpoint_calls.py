@@ -56,7 +56,7 @@ class EndpointCalls:
         method = getattr(self._instance, endpoint.name)
         what = f"the endpoint {endpoint.name!r}"
         with serving(what):
-            made = method(**arguments)
+            made: Any = method(**arguments)
         items = (
             _AsyncItems(made, what) if inspect.isasyncgen(made) else _ThreadItems(made, what, self._threads)
         )
