@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from roost.client import Client as Client
     from roost.client.deployment import Deployment as Deployment
     from roost.contracts.autoscaling import Autoscaling as Autoscaling
+    from roost.contracts.bundle import BundleInfo as BundleInfo
     from roost.contracts.deployment import ReplicaPlacement as ReplicaPlacement
     from roost.contracts.deployment import ServingStatus as ServingStatus
     from roost.contracts.event import Event as Event
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from roost.keys import DeploymentKey as DeploymentKey
     from roost.keys import ModelKey as ModelKey
     from roost.keys import deployment_key as deployment_key
+    from roost.sdk.bundles import model_bundle as model_bundle
     from roost.sdk.deployments import deploy_model as deploy_model
     from roost.sdk.deployments import list_deployed_models as list_deployed_models
     from roost.sdk.deployments import model_replica_placements as model_replica_placements
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
 _HOME: dict[str, str] = {
     "AsyncClient": "roost.client",
     "Autoscaling": "roost.contracts.autoscaling",
+    "BundleInfo": "roost.contracts.bundle",
     "Client": "roost.client",
     "DECLARED": "roost.keys",
     "DeployPlan": "roost.contracts.placement",
@@ -90,6 +93,7 @@ _HOME: dict[str, str] = {
     "list_events": "roost.sdk.events",
     "list_models": "roost.sdk.models",
     "load_model": "roost.sdk.models",
+    "model_bundle": "roost.sdk.bundles",
     "model_config": "roost.sdk.models",
     "model_registry_status": "roost.sdk.models",
     "model_replica_placements": "roost.sdk.deployments",

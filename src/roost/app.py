@@ -15,6 +15,7 @@ from fastapi import FastAPI
 import roost
 from roost.api.artifacts import PREFIX as ARTIFACTS_PREFIX
 from roost.api.artifacts import artifacts_router
+from roost.api.bundles import bundles_router
 from roost.api.deployments import deployments_router
 from roost.api.errors import install_error_handlers
 from roost.api.events import events_router
@@ -35,6 +36,7 @@ from roost.gateway.probes import probes_router
 from roost.hosts import is_loopback
 from roost.parts import Parts
 from roost.services.artifacts import Artifacts
+from roost.services.bundles import Bundles
 from roost.services.clock import SystemClock
 from roost.services.storage import StorageTrial
 from roost.settings import DEFAULT_PORT, Settings
@@ -69,6 +71,7 @@ def _framework(parts: Parts) -> FastAPI:
     install_error_handlers(app)
     app.include_router(info_router(parts.info))
     app.include_router(models_router(parts.models))
+    app.include_router(bundles_router(Bundles(parts.models, parts.artifacts)))
     signer = ArtifactSigner(parts.store)
     app.include_router(artifacts_router(Artifacts(parts.artifacts, signer)))
     app.include_router(storage_router(StorageTrial(parts.store, signer, SystemClock())))

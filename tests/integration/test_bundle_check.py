@@ -231,12 +231,6 @@ def test_an_unguarded_script_is_refused_with_its_line(root: Path) -> None:
     assert 'Put what the script does under: if __name__ == "__main__":' in done.stderr
 
 
-def test_a_prompt_class_is_refused(root: Path) -> None:
-    done = run_script(root, "-c", SERVE_APP + SAVE.format(cls="App"))
-    assert done.returncode == 1
-    assert "was typed into a notebook or a prompt" in done.stderr
-
-
 def test_a_module_that_saves_itself_on_import_does_not_go_round_in_circles(root: Path) -> None:
     (root / "loop.py").write_text(SERVE_APP + SAVE.format(cls="App"))
     done = run_script(root, "-c", "import loop")

@@ -1,7 +1,8 @@
 """The archive format of a bundle: names, limits and the fingerprint.
 
 A bundle is a zip with the code at its top level and one entry more, `METADATA_NAME`, a JSON
-object with `class_path` and `pins`.
+object with `class_path` and `pins`. For people it may hold more, which the fingerprint does not
+cover: `notes` (sentences), and `reasons` and `pin_reasons` (why each file and each pin is there).
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ METADATA_NAME: Final = "roost-bundle.json"
 MAX_FILES: Final = 10_000
 MAX_TOTAL_BYTES: Final = 64 * 1024 * 1024
 """Most bytes of all files together, unpacked; also the most bytes of the archive."""
+
+MAX_METADATA_BYTES: Final = 32 * 1024 * 1024
+"""Most bytes of `METADATA_NAME`, unpacked."""
 
 _MAX_PART_BYTES: Final = 255
 _MAX_PATH_BYTES: Final = 1024

@@ -9,6 +9,7 @@ from typing import Final
 from roost.bundle.imports import Import, find_exported_names, find_imports, parse_source
 from roost.bundle.installed import Installed, is_standard_file
 from roost.bundle.locate import Found, Locator
+from roost.bundle.wanted import Wanted
 from roost.bundle.worker import worker_has
 from roost.errors import InvalidServable
 
@@ -19,12 +20,14 @@ _RESERVED: Final = frozenset({"ray"})
 class Graph:
     """Grows `files`, `pins` and `notes` from the modules and files it is given.
 
-    `required=False` marks what the code goes on without: it ships when it is there.
+    `reasons` says why each file is there, and `pins` why each pin. `required=False` marks what the
+    code goes on without: it ships when it is there.
     """
 
     def __init__(self, root: Path) -> None:
         self.files: dict[str, Path] = {}
-        self.pins: set[str] = set()
+        self.reasons: dict[str, str] = {}
+        self.pins: dict[str, str] = {}
         self.notes: set[str] = set()
         self.locator = Locator(root)
         self._installed = Installed()
@@ -32,36 +35,53 @@ class Graph:
         self._standard: set[str] = set(sys.builtin_module_names)
         self._waiting: list[tuple[Found, bool]] = []
 
-    def add_module(self, name: str, *, wanted_by: str, required: bool = True) -> None:
+    def add_module(self, name: str, *, wanted: Wanted, required: bool = True) -> None:
         """Add a module and the packages it lies in.
 
         Raises:
             InvalidServable: it is required and cannot be found or shipped.
         """
         parts = name.split(".")
-        if parts[0] == _OURS or self._is_standard(parts[0], wanted_by):
+        if parts[0] == _OURS or self._is_standard(parts[0], wanted):
             return
         parent: Found | None = None
         for depth in range(1, len(parts) + 1):
             found = self.locator.find(".".join(parts[:depth]))
             if found is None:
-                self._missing(".".join(parts[:depth]), parent, wanted_by, required)
+                self._missing(".".join(parts[:depth]), parent, wanted, required)
                 return
-            self._take(found, wanted_by, required)
+            self._take(found, name, wanted, required)
             parent = found
 
-    def add_file(self, archive_path: str, file: Path) -> None:
+    def add_file(self, archive_path: str, file: Path, reason: str) -> None:
         """Add one file.
 
         Raises:
             InvalidServable: another file has this place already.
         """
+        self.reasons.setdefault(archive_path, reason)
         holder = self.files.setdefault(archive_path, file)
         if holder != file and not holder.samefile(file):
             raise InvalidServable(
                 f"{str(holder)!r} and {str(file)!r} would both be {archive_path!r} in the bundle.",
                 hint="Rename one of them.",
             )
+
+    def add_import(self, item: Import, wanted: Wanted, required: bool) -> None:
+        """Add the module of an import statement, and the submodules it names.
+
+        Raises:
+            InvalidServable: as `add_module`.
+        """
+        self.add_module(item.module, wanted=wanted, required=required)
+        found = self.locator.find(item.module) if item.names else None
+        if found is None or found.locations is None or self.is_foreign(found):
+            return
+        for name in self._expanded(item.names, found):
+            submodule = f"{item.module}.{name}"
+            is_attribute = self.locator.find(submodule) is None and found.file is not None
+            if not is_attribute:
+                self.add_module(submodule, wanted=wanted, required=required)
 
     def follow(self) -> None:
         """Add all that the added modules import, and what that imports.
@@ -76,7 +96,7 @@ class Graph:
             tree = parse_source(found.file.read_bytes(), file=shown)
             is_package = found.locations is not None
             for item in find_imports(tree, module=found.name, is_package=is_package, file=shown):
-                self._add_import(item, f"line {item.line} of {shown!r}", required and item.required)
+                self.add_import(item, Wanted.at_line(found, item.line), required and item.required)
         self._refuse_shadowed()
 
     def is_installed(self, file: Path) -> bool:
@@ -90,17 +110,6 @@ class Graph:
             return True
         return found.file is not None and self.is_installed(found.file)
 
-    def _add_import(self, item: Import, wanted_by: str, required: bool) -> None:
-        self.add_module(item.module, wanted_by=wanted_by, required=required)
-        found = self.locator.find(item.module) if item.names else None
-        if found is None or found.locations is None or self.is_foreign(found):
-            return
-        for name in self._expanded(item.names, found):
-            submodule = f"{item.module}.{name}"
-            is_attribute = self.locator.find(submodule) is None and found.file is not None
-            if not is_attribute:
-                self.add_module(submodule, wanted_by=wanted_by, required=required)
-
     def _expanded(self, names: tuple[str, ...], package: Found) -> list[str]:
         if "*" not in names:
             return list(names)
@@ -108,7 +117,7 @@ class Graph:
             return []
         return find_exported_names(parse_source(package.file.read_bytes(), file=str(package.file)))
 
-    def _take(self, found: Found, wanted_by: str, required: bool) -> None:
+    def _take(self, found: Found, asked: str, wanted: Wanted, required: bool) -> None:
         known = self._seen.get(found.name)
         if found.file is None or known or known is required:
             return
@@ -116,32 +125,36 @@ class Graph:
         if owner is not None:
             self._seen[found.name] = True
             if not worker_has(owner.name):
-                self.pins.add(owner.pin)
+                self.pins.setdefault(owner.pin, wanted.reason)
                 self.notes.update([owner.note] if owner.note else [])
             return
-        if found.file.suffix != ".py":
+        fault = _find_fault(found.file)
+        if fault is not None:
             if required:
                 raise InvalidServable(
-                    f"{wanted_by} needs {found.name!r}, which is compiled ({str(found.file)!r}); "
+                    f"{wanted.by} needs {found.name!r}, which {fault} ({str(found.file)!r}); "
                     "only source files are bundled.",
-                    hint="Build a wheel of it and install that here and on the workers.",
+                    hint="Install it as a distribution, here and on the workers.",
                 )
             return
         self._seen[found.name] = required
-        self.add_file(found.archive_path, found.file)
+        note = self._installed.find_editable_note(found.name, found.file)
+        self.notes.update([note] if note else [])
+        reason = wanted.reason if found.name == asked else f"package of {asked}"
+        self.add_file(found.archive_path, found.file, reason)
         self._waiting.append((found, required))
 
-    def _missing(self, name: str, parent: Found | None, wanted_by: str, required: bool) -> None:
+    def _missing(self, name: str, parent: Found | None, wanted: Wanted, required: bool) -> None:
         # Packages may make submodules as they run: six.moves, or an alias in sys.modules.
         made_at_run_time = name in sys.modules or (parent is not None and self.is_foreign(parent))
         if not required or made_at_run_time or (parent is None and worker_has(name)):
             return
         raise InvalidServable(
-            f"{wanted_by} needs the module {name!r}, which is not found.",
+            f"{wanted.by} needs the module {name!r}, which is not found.",
             hint="Install it here, or guard its import with try/except ImportError when it is optional.",
         )
 
-    def _is_standard(self, top: str, wanted_by: str) -> bool:
+    def _is_standard(self, top: str, wanted: Wanted) -> bool:
         if top in self._standard:
             return True
         if top not in sys.stdlib_module_names and top not in _RESERVED:
@@ -150,7 +163,7 @@ class Graph:
         file = found.file if found is not None else None
         if file is not None and not is_standard_file(file) and not self.is_installed(file):
             raise InvalidServable(
-                f"{wanted_by} needs {top!r}, but {str(file)!r} hides the worker's module of that name.",
+                f"{wanted.by} needs {top!r}, but {str(file)!r} hides the worker's module of that name.",
                 hint="Rename the file.",
             )
         if top in _RESERVED:
@@ -169,3 +182,10 @@ class Graph:
                     "beside a package of that name.",
                     hint="Rename one of them.",
                 )
+
+
+def _find_fault(file: Path) -> str | None:
+    """Why a module's file cannot be bundled; None when it can."""
+    if file.suffix != ".py":
+        return "is compiled"
+    return None if file.is_file() else "lies inside an archive"

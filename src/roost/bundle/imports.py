@@ -49,13 +49,14 @@ def find_imports(tree: ast.Module, *, module: str, is_package: bool, file: str) 
     """All imports of a module, also those inside functions, in source order.
 
     Left out: what only a type checker or a script's main block runs. Not required: what
-    `try ... except ImportError` guards, what depends on the platform, and `import_module("literal")`.
+    `try ... except ImportError` guards, what depends on the platform or on `find_spec`, and
+    `import_module("literal")`.
 
     Raises:
         InvalidServable: a relative import that leaves the top-level package.
     """
     package = module if is_package else module.rpartition(".")[0]
-    visitor = _Visitor(package, file)
+    visitor = _Visitor(package, file, is_package=is_package)
     visitor.visit(tree)
     return visitor.found
 
@@ -92,9 +93,10 @@ def is_main_guard(node: ast.stmt) -> bool:
 
 
 class _Visitor(ast.NodeVisitor):
-    def __init__(self, package: str, file: str) -> None:
+    def __init__(self, package: str, file: str, *, is_package: bool) -> None:
         self.found: list[Import] = []
         self._package = package
+        self._package_names = ("__package__", "__name__") if is_package else ("__package__",)
         self._file = file
         self._required = True
 
@@ -108,16 +110,10 @@ class _Visitor(ast.NodeVisitor):
             self._add(module, tuple(alias.name for alias in node.names), node.lineno)
 
     def visit_Call(self, node: ast.Call) -> None:
-        name = _last_name(node.func)
-        first = node.args[0] if node.args else None
-        if (
-            name in ("import_module", "__import__")
-            and isinstance(first, ast.Constant)
-            and isinstance(first.value, str)
-            and first.value
-            and not first.value.startswith(".")
-        ):
-            self.found.append(Import(first.value, (), required=False, line=node.lineno))
+        if _last_name(node.func) in ("import_module", "__import__") and node.args:
+            module = self._named(_text(node.args[0]), node)
+            if module:
+                self.found.append(Import(module, (), required=False, line=node.lineno))
         self.generic_visit(node)
 
     def visit_If(self, node: ast.If) -> None:
@@ -127,7 +123,7 @@ class _Visitor(ast.NodeVisitor):
             self._visit_all(node.body)
         else:
             self.visit(node.test)
-            self._visit_all([*node.body, *node.orelse], optional=_asks_platform(node.test))
+            self._visit_all([*node.body, *node.orelse], optional=_asks_what_is_there(node.test))
 
     def visit_Try(self, node: ast.Try | ast.TryStar) -> None:
         guarded = any(handler.type is None or _names_import_error(handler.type) for handler in node.handlers)
@@ -156,6 +152,21 @@ class _Visitor(ast.NodeVisitor):
     def _add(self, module: str, names: tuple[str, ...], line: int) -> None:
         self.found.append(Import(module, names, required=self._required, line=line))
 
+    def _named(self, name: str, call: ast.Call) -> str:
+        """The module `import_module(name, package)` means; empty when the source does not say."""
+        stem = name.lstrip(".")
+        dots = len(name) - len(stem)
+        if dots == 0:
+            return stem
+        given = [*call.args[1:2], *(item.value for item in call.keywords if item.arg == "package")]
+        package = (_text(given[0]) or self._package_of(given[0])) if given else ""
+        parts = package.split(".")
+        base = parts[: max(0, len(parts) - dots + 1)]
+        return ".".join([*base, stem]) if package and base and stem else ""
+
+    def _package_of(self, node: ast.expr) -> str:
+        return self._package if _last_name(node) in self._package_names else ""
+
     def _absolute(self, node: ast.ImportFrom) -> str | None:
         if node.level == 0:
             return node.module or ""
@@ -182,11 +193,23 @@ def _names_import_error(node: ast.expr) -> bool:
     return any(_last_name(item) in _CATCHES_IMPORT_ERROR for item in types)
 
 
-def _asks_platform(test: ast.expr) -> bool:
-    return any(
+def _text(node: ast.expr) -> str:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def _asks_what_is_there(test: ast.expr) -> bool:
+    """Whether a condition asks for the platform, or whether a module can be found."""
+    return any(_is_platform_fact(node) or _is_look_up(node) for node in ast.walk(test))
+
+
+def _is_platform_fact(node: ast.AST) -> bool:
+    return (
         isinstance(node, ast.Attribute)
         and node.attr in _PLATFORM_FACTS
         and isinstance(node.value, ast.Name)
         and node.value.id in _PLATFORM_MODULES
-        for node in ast.walk(test)
     )
+
+
+def _is_look_up(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and _last_name(node.func) == "find_spec"

@@ -51,7 +51,8 @@ def resolve_include(entries: Sequence[str | Path], root: Path) -> Included:
 
 def _looks_like_file(entry: str) -> bool:
     """Whether a dotted text ends as data files do: `labels.txt` is no module `txt` of `labels`."""
-    return mimetypes.guess_type(entry)[0] is not None
+    # A table of its own: the module's functions also read the machine's.
+    return mimetypes.MimeTypes().guess_type(entry)[0] is not None
 
 
 def package_modules(name: str, locations: Sequence[str]) -> list[str]:

@@ -7,10 +7,13 @@ import os
 import site
 import sys
 import sysconfig
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
@@ -52,6 +55,7 @@ class Installed:
     def __init__(self) -> None:
         self._dirs = sorted({*_site_dirs(), *installed_path()}, key=len, reverse=True)
         self._indexes: dict[str, _Index] = {}
+        self._editables: list[_Editable] | None = None
 
     def find_owner(self, file: Path) -> Owner | None:
         """The distribution that installed `file`; None for the user's own files.
@@ -65,6 +69,28 @@ class Installed:
         if directory not in self._indexes:
             self._indexes[directory] = _Index(directory)
         return self._indexes[directory].find_owner(relative)
+
+    def find_editable_note(self, module: str, file: Path) -> str | None:
+        """What to tell of a module that an editable install makes importable; None for any other."""
+        if self._editables is None:
+            self._editables = list(_editables(self._dirs))
+        top = canonicalize_name(module.partition(".")[0])
+        for editable in self._editables:
+            if top in editable.tops and file.is_relative_to(editable.folder):
+                return (
+                    f"{editable.name} is an editable install here: its source is in the bundle as it is now, "
+                    "and no pin asks for it."
+                )
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Editable:
+    """An editable install: its project's folder, and the top-level names it offers."""
+
+    name: str
+    folder: Path
+    tops: frozenset[str]
 
 
 class _Index:
@@ -121,12 +147,35 @@ def _owner(distribution: metadata.Distribution) -> Owner:
     return Owner(name, pin, None)
 
 
+def _editables(directories: Iterable[str]) -> Iterator[_Editable]:
+    for distribution in metadata.distributions(path=list(directories)):
+        origin = _direct_url(distribution)
+        if origin is None or not _is_editable(origin):
+            continue
+        folder = url2pathname(urlsplit(str(origin.get("url", ""))).path)
+        name = canonicalize_name(distribution.name)
+        listed = (distribution.read_text("top_level.txt") or "").split()
+        tops = frozenset({name, *map(canonicalize_name, listed)})
+        yield _Editable(name, Path(folder).absolute(), tops)
+
+
 def _is_from_elsewhere(distribution: metadata.Distribution) -> bool:
+    origin = _direct_url(distribution)
+    return origin is not None and not _is_editable(origin)
+
+
+def _direct_url(distribution: metadata.Distribution) -> dict[str, Any] | None:
+    """Where it was installed from (PEP 610); None for an index, empty when it is not readable."""
     text = distribution.read_text("direct_url.json")
     if not text:
-        return False
+        return None
     try:
         origin = json.loads(text)
     except ValueError:
-        return True
-    return not (isinstance(origin, dict) and origin.get("dir_info", {}).get("editable"))
+        return {}
+    return origin if isinstance(origin, dict) else {}
+
+
+def _is_editable(origin: Mapping[str, Any]) -> bool:
+    info = origin.get("dir_info")
+    return isinstance(info, dict) and bool(info.get("editable"))

@@ -8,7 +8,7 @@ import os
 import pkgutil
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any, Final
@@ -67,11 +67,12 @@ class Locator:
     def _search(self, name: str) -> Found | None:
         parent_name, _, _ = name.rpartition(".")
         if not parent_name:
-            return _imported(name) or self.find_on_path(name) or _found(_hooked(name))
+            found = _imported(name) or self.find_on_path(name) or _found(_hooked(name))
+            return _extended(found, self._path)
         parent = self.find(parent_name)
         if parent is None or parent.locations is None:
             return None
-        return _found(_search_path(name, parent.locations))
+        return _extended(_found(_search_path(name, parent.locations)), parent.locations)
 
 
 def _imported(top: str) -> Found | None:
@@ -87,6 +88,17 @@ def _imported(top: str) -> Found | None:
         Path(file).absolute() if isinstance(file, str) else None,
         None if locations is None else tuple(locations),
     )
+
+
+def _extended(found: Found | None, path: Iterable[str]) -> Found | None:
+    """A package with the folders its own code adds to `__path__`: seen when it is imported, else foreseen."""
+    if found is None or found.locations is None:
+        return found
+    more: list[str] = list(getattr(sys.modules.get(found.name), "__path__", ()))
+    if found.file is not None and found.file.is_file() and b"extend_path(" in found.file.read_bytes():
+        tail = found.name.rpartition(".")[2]
+        more += [folder for folder in (os.path.join(entry, tail) for entry in path) if os.path.isdir(folder)]  # noqa: PTH112, PTH118
+    return replace(found, locations=tuple(dict.fromkeys([*found.locations, *more])))
 
 
 def _search_path(name: str, path: Iterable[str]) -> ModuleSpec | None:

@@ -28,8 +28,8 @@ def find_origin(cls: type) -> Origin:
     """The origin of a class.
 
     Raises:
-        InvalidServable: a class of a notebook, a function or a run-time module, or of a script that
-            is not safe to import.
+        InvalidServable: a class of a function or a run-time module, or of a script that is not safe
+            to import.
     """
     shown = f"{cls.__module__}.{cls.__qualname__}"
     if "<locals>" in cls.__qualname__:
@@ -67,7 +67,7 @@ def _main_origin(main: ModuleType, shown: str) -> Origin:
     file = getattr(main, "__file__", None)
     if not isinstance(file, str) or not Path(file).is_file() or not file.endswith(".py"):
         raise InvalidServable(
-            f"{shown} was typed into a notebook or a prompt, so there is no file to bundle.", hint=_MOVE
+            f"{shown} comes from {str(file)!r}, which is no source file to bundle.", hint=_MOVE
         )
     path = Path(file).absolute()
     spec = main.__spec__

@@ -8,6 +8,7 @@ import json
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from roost.bundle.archive import (
@@ -58,9 +59,12 @@ def pack(traced: Traced) -> Bundle:
     contents = _read(traced)
     pins = sorted(traced.pins)
     digests = {path: hashlib.sha256(content).hexdigest() for path, content in contents.items()}
+    data = _zipped(contents, _metadata(traced, pins))
+    if len(data) > MAX_TOTAL_BYTES:
+        raise _too_large(traced.class_path, "packed")
     return Bundle(
         fingerprint=fingerprint_of(digests, traced.class_path, pins),
-        data=_zipped(contents, traced.class_path, pins),
+        data=data,
         class_path=traced.class_path,
         pins=pins,
         files=list(contents),
@@ -69,37 +73,49 @@ def pack(traced: Traced) -> Bundle:
 
 
 def _read(traced: Traced) -> dict[str, bytes]:
-    if len(traced.files) > MAX_FILES:
+    count = len(traced.files) + len(traced.made)
+    if count > MAX_FILES:
         raise InvalidServable(
-            f"{traced.class_path!r} needs {len(traced.files)} files, at most {MAX_FILES} fit in a bundle.",
+            f"{traced.class_path!r} needs {count} files, at most {MAX_FILES} fit in a bundle.",
             hint="Save data as the model's weights instead of include=(...).",
         )
     contents: dict[str, bytes] = {}
     total = 0
-    for path in sorted(traced.files):
+    for path in sorted({*traced.files, *traced.made}):
         fault = find_path_fault(path)
         if fault is not None:
             raise InvalidServable(f"file {path!r} cannot be bundled: {fault}.", hint="Rename it.")
-        try:
-            contents[path] = traced.files[path].read_bytes()
-        except OSError as error:
-            raise InvalidServable(
-                f"file {str(traced.files[path])!r} cannot be read: {error.strerror}."
-            ) from error
+        contents[path] = traced.made[path] if path in traced.made else _read_file(traced.files[path])
         total += len(contents[path])
         if total > MAX_TOTAL_BYTES:
-            raise InvalidServable(
-                f"{traced.class_path!r} is over the {MAX_TOTAL_BYTES} bytes of a bundle at {path!r}.",
-                hint="Save large data as the model's weights instead of include=(...).",
-            )
+            raise _too_large(traced.class_path, f"at {path!r}")
     nested = find_nested_path(contents)
     if nested is not None:
         raise InvalidServable(f"file {nested!r} cannot be bundled: it lies beneath another file.")
     return contents
 
 
-def _zipped(contents: Mapping[str, bytes], class_path: str, pins: list[str]) -> bytes:
-    metadata = json.dumps({"class_path": class_path, "pins": pins}, sort_keys=True).encode()
+def _too_large(class_path: str, where: str) -> InvalidServable:
+    return InvalidServable(
+        f"{class_path!r} is over the {MAX_TOTAL_BYTES} bytes of a bundle {where}.",
+        hint="Save large data as the model's weights.",
+    )
+
+
+def _read_file(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise InvalidServable(f"file {str(file)!r} cannot be read: {error.strerror}.") from error
+
+
+def _metadata(traced: Traced, pins: list[str]) -> bytes:
+    for_people = {"notes": traced.notes, "reasons": traced.reasons, "pin_reasons": traced.pin_reasons}
+    given = {name: value for name, value in for_people.items() if value}
+    return json.dumps({"class_path": traced.class_path, "pins": pins, **given}, sort_keys=True).encode()
+
+
+def _zipped(contents: Mapping[str, bytes], metadata: bytes) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for path, content in sorted({**contents, METADATA_NAME: metadata}.items()):

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from roost.cli.arguments import ModelArgument
+from roost.cli.bundle import bundle
 from roost.cli.import_model import import_
 from roost.cli.models_delete import delete
 from roost.cli.models_save import save
@@ -27,6 +28,7 @@ app.command("delete")(delete)
 app.command("set-requirements")(set_requirements)
 app.command("set-config")(set_config)
 app.command("verify")(verify)
+app.command("bundle")(bundle)
 
 FamilyOption = Annotated[str | None, typer.Option("--family", help="Only this family.")]
 SuffixOption = Annotated[str | None, typer.Option("--suffix", help="Only this suffix.")]

@@ -14,6 +14,7 @@ from roost.contracts.artifact import (
     UrlMethod,
     UrlsRequest,
 )
+from roost.contracts.bundle import BundleInfo
 from roost.contracts.deployment import DeployRequest
 from roost.contracts.event import EventList
 from roost.contracts.garbage import GarbageReport, GarbageRequest
@@ -122,6 +123,11 @@ def abandon(key: ModelKey, token: str, request: AbandonRequest) -> Call[None]:
 def refresh_bundle(key: ModelKey, request: RefreshRequest) -> Call[SavedModel]:
     """Give a finished import the current code."""
     return Call("PUT", f"{_model(key)}/bundle", parse_model(SavedModel), content=request.to_json())
+
+
+def get_bundle(key: ModelKey) -> Call[BundleInfo]:
+    """What a model's bundle holds, and why."""
+    return Call("GET", f"{_model(key)}/bundle", parse_model(BundleInfo))
 
 
 def missing(kind: ArtifactKind, names: Sequence[str]) -> Call[MissingResponse]:

@@ -7,35 +7,42 @@ import os
 import sys
 from pathlib import Path
 
+from roost.bundle.unpickle import is_by_value, load_class
 from roost.contracts.servable import ServableRef
 from roost.errors import InvalidServable
 from roost.serve import servable_kind
 
 
 def import_servable(ref: ServableRef, bundle: Path) -> type:
-    """The class `ref` names, imported from the unpacked `bundle`, which goes first on `sys.path`.
+    """The class `ref` names, loaded from the unpacked `bundle`, which goes first on `sys.path`.
 
     Processes started from this one find the bundle's modules too (`PYTHONPATH`).
 
     Raises:
-        InvalidServable: when the module has no such class, or it is not what `ref` says it is.
+        InvalidServable: when the module has no such class, it is not what `ref` says it is, or it was
+            pickled by another version of Python.
         Exception: what the import of the module raised.
     """
     _put_first(str(bundle))
-    module_name, _, qualname = ref.class_path.partition(":")
-    found: object = importlib.import_module(module_name)
-    for name in qualname.split("."):
-        found = getattr(found, name, None)
-    if not isinstance(found, type):
-        raise InvalidServable(
-            f"{ref.class_path!r} names no class: module {module_name!r} has no {qualname!r}.",
-            hint="Save or import the model again with the class it is to be served by.",
-        )
+    found = load_class(ref.class_path, bundle) if is_by_value(ref.class_path) else _imported(ref.class_path)
     kind, capability = servable_kind(found)
     if (kind, capability) != (ref.kind, ref.capability):
         raise InvalidServable(
             f"{ref.class_path!r} was stored as {ref.kind} ({ref.capability}) but is {kind} ({capability}).",
             hint="Save or import the model again with this class.",
+        )
+    return found
+
+
+def _imported(class_path: str) -> type:
+    module_name, _, qualname = class_path.partition(":")
+    found: object = importlib.import_module(module_name)
+    for name in qualname.split("."):
+        found = getattr(found, name, None)
+    if not isinstance(found, type):
+        raise InvalidServable(
+            f"{class_path!r} names no class: module {module_name!r} has no {qualname!r}.",
+            hint="Save or import the model again with the class it is to be served by.",
         )
     return found
 

@@ -13,6 +13,7 @@ from fastapi import FastAPI
 
 import roost
 from roost.api.artifacts import artifacts_router
+from roost.api.bundles import bundles_router
 from roost.api.deployments import deployments_router
 from roost.api.errors import install_error_handlers
 from roost.api.events import events_router
@@ -29,6 +30,7 @@ from roost.records.database import Database
 from roost.records.tables import METADATA
 from roost.records.upgrade import upgrade
 from roost.services.artifacts import Artifacts
+from roost.services.bundles import Bundles
 from roost.services.changes import Changes
 from roost.services.clock import SystemClock
 from roost.services.deployments import Deployments
@@ -260,6 +262,7 @@ class InProcessServer:
         install_error_handlers(app)
         app.include_router(info_router(self.info))
         app.include_router(models_router(self.models))
+        app.include_router(bundles_router(Bundles(self.models, self.store)))
         app.include_router(artifacts_router(Artifacts(self.artifacts, self.signer)))
         app.include_router(storage_router(StorageTrial(self.objects, self.signer, SystemClock())))
         app.include_router(deployments_router(self.deployments, self.changes))

@@ -93,6 +93,8 @@ def test_imports_anywhere_are_required(source: str) -> None:
         "importlib.import_module('x')",
         "import_module('x')",
         "f(__import__('x'))",
+        "if find_spec('x'):\n    import x",
+        "if importlib.util.find_spec('x') is not None and y:\n    import x",
     ],
 )
 def test_what_the_code_goes_on_without_is_optional(source: str) -> None:
@@ -107,12 +109,29 @@ def test_what_the_code_goes_on_without_is_optional(source: str) -> None:
         "if typing.TYPE_CHECKING:\n    import x",
         "if __name__ == '__main__':\n    import x",
         "importlib.import_module(name)",
-        "importlib.import_module('.x', __package__)",
+        "importlib.import_module('.x', package)",
+        "importlib.import_module('.x', __name__)",
+        "importlib.import_module('.x')",
+        "importlib.import_module('....x', 'a.b')",
+        "importlib.import_module('.', __package__)",
         "'import x'",
     ],
 )
 def test_what_never_runs_in_a_worker_is_left_out(source: str) -> None:
     assert imports_of(source) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "is_package", "module"),
+    [
+        ("import_module('.x', __package__)", False, "pkg.x"),
+        ("import_module('.x', package=__package__)", True, "pkg.mod.x"),
+        ("import_module('.x', __name__)", True, "pkg.mod.x"),
+        ("import_module('..x.y', 'a.b')", False, "a.x.y"),
+    ],
+)
+def test_relative_imports_by_a_literal_name(source: str, is_package: bool, module: str) -> None:
+    assert imports_of(source, is_package=is_package) == [Import(module, (), required=False, line=1)]
 
 
 def test_the_fallback_of_an_optional_import_is_optional_and_what_follows_is_not() -> None:

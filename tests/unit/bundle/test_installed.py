@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -90,6 +91,27 @@ def test_an_editable_install_ships_as_source(
     monkeypatch.syspath_prepend(str(tmp_path / "checkout"))
     traced = trace(servable("import pack"))
     assert (list(traced.files), traced.pins) == (["app.py", "pack/__init__.py"], [])
+    assert traced.notes == []  # another project of that name
+
+
+def test_an_editable_install_is_explained(
+    servable: Servable, install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkout = tmp_path / "my checkout" / "src"
+    checkout.mkdir(parents=True)
+    origin = {"url": checkout.parent.as_uri(), "dir_info": {"editable": True}}
+    site = install("Some.Pack", "1", {}, direct_url=json.dumps(origin))
+    install("by-list", "1", {}, direct_url=json.dumps(origin))
+    (site / "by_list-1.dist-info" / "top_level.txt").write_text("listed\n")
+    for name in ("some_pack", "listed", "beside"):
+        (checkout / f"{name}.py").write_text("")
+    monkeypatch.syspath_prepend(str(checkout))
+    assert trace(servable("import some_pack, listed, beside")).notes == [
+        "by-list is an editable install here: its source is in the bundle as it is now, "
+        "and no pin asks for it.",
+        "some-pack is an editable install here: its source is in the bundle as it is now, "
+        "and no pin asks for it.",
+    ]
 
 
 def test_an_editable_install_through_an_import_hook_ships_as_source(

@@ -32,12 +32,18 @@ def test_a_script_ships_under_its_stem(monkeypatch: pytest.MonkeyPatch, write: W
     assert (traced.class_path, list(traced.files)) == ("demo:Served", ["beside.py", "demo.py"])
 
 
-def test_a_notebook_class_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(
-        InvalidServable, match=r"__main__\.Served was typed into a notebook or a prompt"
-    ) as caught:
-        trace(main_class(monkeypatch, None))
-    assert caught.value.hint == "Move the class to a module file and import it from there."
+def test_a_main_module_without_source_is_refused(
+    monkeypatch: pytest.MonkeyPatch, write: Write, root: Path
+) -> None:
+    """`python app.pyz`: the main module is said to lie in a file that is none."""
+    write({"app.pyz": ""})
+    for file in (root / "app.pyz" / "__main__.py", root / "app.pyz"):
+        with pytest.raises(InvalidServable) as caught:
+            trace(main_class(monkeypatch, file))
+        assert caught.value.message == (
+            f"__main__.Served comes from {str(file)!r}, which is no source file to bundle."
+        )
+        assert caught.value.hint == "Move the class to a module file and import it from there."
 
 
 @pytest.mark.parametrize("name", ["__main__.py", "demo.v2.py", "queue.py"])
