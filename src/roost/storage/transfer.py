@@ -36,17 +36,10 @@ class Meter:
             self._progress(self._done, self._total)
 
 
-def run_parallel(
-    work: Callable[[T], R],
-    items: Iterable[T],
-    *,
-    workers: int,
-    stopped: threading.Event | None = None,
-) -> list[R]:
+def run_parallel(work: Callable[[T], R], items: Iterable[T], *, workers: int) -> list[R]:
     """Results of `work` for every item, in their order.
 
-    The first error (or Ctrl-C) drops what was not begun, sets `stopped`, waits for what was begun, and
-    is raised.
+    The first error (or Ctrl-C) drops what was not begun, waits for what was, and is raised.
     """
     with ThreadPoolExecutor(workers, thread_name_prefix="roost-transfer") as pool:
         futures = [pool.submit(work, item) for item in items]
@@ -54,8 +47,6 @@ def run_parallel(
             for future in as_completed(futures):
                 future.result()
         except BaseException:
-            if stopped is not None:
-                stopped.set()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     return [future.result() for future in futures]
