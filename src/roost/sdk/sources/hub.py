@@ -6,59 +6,30 @@ checked here: the names, and each file against the hash that the repository has 
 
 from __future__ import annotations
 
-import hashlib
-import importlib
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import roost
-from roost.errors import CorruptArtifact, NotFound, Unavailable
+from roost.errors import CorruptArtifact, Unavailable
 from roost.sdk.progress import transfer
 from roost.sdk.sources.address import HubAddress
 from roost.sdk.sources.hub_errors import translated
+from roost.sdk.sources.hub_files import LIBRARY_FOLDER, HubFile, list_files
+from roost.sdk.sources.leavable import run_or_leave
 from roost.sdk.sources.room import room_for
 from roost.storage.local_tree import remove_tree
-from roost.storage.transfer import Meter, Progress, run_parallel
-from roost.storage.tree_paths import check_tree
+from roost.storage.transfer import Meter, Progress
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
 WORKERS: Final = 4
 ATTEMPTS: Final = 2
-"""How often a file is fetched whose bytes are not those of the repository."""
-
-_READ_BYTES: Final = 1024 * 1024
-_OWN_FOLDER: Final = ".cache/huggingface"
-"""Where the library keeps what it knows of a directory's files."""
-
-
-@dataclass(frozen=True, slots=True)
-class HubFile:
-    """A file of a commit.
-
-    Attributes:
-        sha256: Of the content; None for a file that is kept in git itself.
-        blob: Git's own hash of the file, or of the pointer that stands for it.
-    """
-
-    path: str
-    size: int
-    sha256: str | None
-    blob: str
-
-    def is_content(self, file: Path) -> bool:
-        """Whether the bytes in `file` are the repository's."""
-        if file.stat().st_size != self.size:
-            return False
-        if self.sha256 is not None:
-            return _digest(file, hashlib.sha256()) == self.sha256
-        return _digest(file, hashlib.sha1(b"blob %d\0" % self.size, usedforsecurity=False)) == self.blob
+"""How often a file is fetched that comes with other bytes than the repository has."""
 
 
 @contextmanager
@@ -75,100 +46,91 @@ def open_hub(address: HubAddress) -> Iterator[Path]:
     """
     api = _api()
     with translated(address):
-        commit = api.model_info(address.repository, revision=address.revision).sha or address.revision
+        commit = api.model_info(address.repository, revision=address.revision).sha
+        assert commit is not None
         files = list_files(api, address, commit)
     with room_for(sum(file.size for file in files), str(address)) as directory:
         with translated(address), transfer(f"Downloading {address}") as progress:
-            fetch_files(api, address, commit, files, directory, progress=progress)
-        _remove_own_folder(directory)
+            _fetch(api, address, commit, files, directory, progress)
+        _remove_library_folder(directory)
         yield directory
 
 
-def list_files(api: HfApi, address: HubAddress, commit: str) -> list[HubFile]:
-    """The files of a commit that are wanted; their names form one tree.
-
-    Raises:
-        InvalidWeights: for a name that can be no path of a tree.
-        NotFound: when none is wanted.
-    """
-    files = [
-        HubFile(item.path, item.size, item.lfs.sha256 if item.lfs else None, item.blob_id)
-        for item in api.list_repo_tree(address.repository, recursive=True, revision=commit)
-        if hasattr(item, "blob_id") and _is_wanted(item.path, address)
-    ]
-    check_tree([file.path for file in files], {}, ())
-    if not files:
-        raise NotFound(
-            f"{str(address)!r} has no file that is wanted.",
-            hint="Check what stands after allow= and ignore=.",
-        )
-    return files
-
-
-def fetch_files(
-    api: HfApi,
-    address: HubAddress,
-    commit: str,
-    files: list[HubFile],
-    directory: Path,
-    *,
-    progress: Progress | None = None,
+def _fetch(
+    api: HfApi, address: HubAddress, commit: str, files: list[HubFile], directory: Path, progress: Progress
 ) -> None:
-    """Download the files into `directory`, and verify each."""
-    meter = Meter(sum(file.size for file in files), progress)
+    meter, stopped = Meter(sum(file.size for file in files), progress), threading.Event()
 
     def fetch(file: HubFile) -> None:
+        moved = _Moved(meter, stopped)
         for _ in range(ATTEMPTS):
-            got = Path(
-                api.hf_hub_download(address.repository, file.path, revision=commit, local_dir=directory)
+            got = api.hf_hub_download(
+                address.repository,
+                file.path,
+                revision=commit,
+                local_dir=directory,
+                tqdm_class=cast(Any, moved.bar),
             )
-            if file.is_content(got):
-                meter.add(file.size)
+            if file.is_content(Path(str(got))):
+                moved.settle(file.size)
                 return
-            got.unlink()
+            Path(str(got)).unlink()
         raise CorruptArtifact(
             f"{file.path!r} of {str(address)!r} came {ATTEMPTS} times with bytes that are not its own.",
             hint="Try again; a proxy on the way, or the hub's storage, may be at fault.",
         )
 
-    run_parallel(fetch, files, workers=WORKERS)
+    run_or_leave(fetch, files, workers=WORKERS, stopped=stopped)
+
+
+class _Moved:
+    """Counts the bytes of one file, and ends its download once others have failed or Ctrl-C was pressed."""
+
+    def __init__(self, meter: Meter, stopped: threading.Event) -> None:
+        self._meter = meter
+        self._stopped = stopped
+        self._bytes = 0
+
+    def bar(self, *_: object, **__: object) -> _Moved:
+        """What the library takes for the class of its progress bars."""
+        return self
+
+    def __enter__(self) -> _Moved:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return
+
+    def update(self, size: float | None = 1) -> None:
+        """Called by the library for each piece that came."""
+        if self._stopped.is_set():
+            raise Unavailable("the download was stopped.")
+        self._bytes += int(size or 0)
+        self._meter.add(int(size or 0))
+
+    def settle(self, size: int) -> None:
+        """The file is whole: from now on exactly its size is counted."""
+        self._meter.add(size - self._bytes)
+        self._bytes = size
 
 
 def _api() -> HfApi:
-    # Read when the library is imported; nothing is reported to anyone unless the user wants it.
+    # Read when the library is imported. Nothing is reported to anyone; Xet cannot be interrupted.
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    os.environ.setdefault("HF_HUB_DISABLE_XET", "1")
     try:
-        library = importlib.import_module("huggingface_hub")
+        from huggingface_hub import HfApi  # noqa: PLC0415  # the extra [hub]
     except ImportError as error:
         raise Unavailable(
             "hf:// sources need the library huggingface_hub, which is not installed here.",
             hint="Install it with `pip install 'roost[hub]'`, or download the files and give their folder.",
         ) from error
-    api: HfApi = library.HfApi(
-        endpoint=os.environ.get("HF_ENDPOINT") or None,
-        library_name="roost",
-        library_version=roost.__version__,
-    )
-    return api
+    endpoint = os.environ.get("HF_ENDPOINT") or None
+    return HfApi(endpoint=endpoint, library_name="roost", library_version=roost.__version__)
 
 
-def _remove_own_folder(directory: Path) -> None:
-    own = directory / _OWN_FOLDER
+def _remove_library_folder(directory: Path) -> None:
+    own = directory / LIBRARY_FOLDER
     remove_tree(own)
     if own.parent.is_dir() and not any(own.parent.iterdir()):
         own.parent.rmdir()
-
-
-def _is_wanted(path: str, address: HubAddress) -> bool:
-    if path.startswith(f"{_OWN_FOLDER}/"):
-        return False
-    if address.allow and not any(fnmatchcase(path, pattern) for pattern in address.allow):
-        return False
-    return not any(fnmatchcase(path, pattern) for pattern in address.ignore)
-
-
-def _digest(file: Path, digest: hashlib._Hash) -> str:
-    with file.open("rb") as opened:
-        while data := opened.read(_READ_BYTES):
-            digest.update(data)
-    return digest.hexdigest()

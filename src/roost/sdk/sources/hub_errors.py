@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import httpx2
+
 from roost.errors import Forbidden, NotFound, RoostError, Unauthorized, Unavailable
 from roost.sdk.sources.address import HubAddress
 
@@ -21,7 +23,6 @@ def translated(address: HubAddress) -> Iterator[None]:
         Forbidden: the token may not read the repository, for example because its terms are to be accepted.
         Unavailable: the hub does not answer, or the disk is full.
     """
-    from httpx import HTTPError  # noqa: PLC0415  # comes with the extra [hub]
     from huggingface_hub import errors  # noqa: PLC0415  # the extra [hub]
 
     try:
@@ -42,7 +43,7 @@ def translated(address: HubAddress) -> Iterator[None]:
         raise _no_repository(address, error) from error
     except errors.HfHubHTTPError as error:
         raise _refused(address, error) from error
-    except (errors.OfflineModeIsEnabled, errors.LocalEntryNotFoundError, HTTPError, OSError) as error:
+    except (httpx2.HTTPError, OSError, ValueError) as error:
         raise Unavailable(
             f"{str(address)!r} could not be downloaded: {_first_line(error)}.",
             hint="Try again; HF_ENDPOINT names another hub, HF_HUB_OFFLINE=1 forbids all of them.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -36,11 +36,17 @@ def room_for(size_bytes: int, what: str) -> Iterator[Path]:
         with exclusive(parent / _LOCK):
             _remove_leftovers(parent)
             place = Path(tempfile.mkdtemp(dir=parent))
-            stack.callback(remove_tree, place)
+            stack.callback(_remove, place)
             stack.enter_context(exclusive(place / _LOCK))
         directory = place / "weights"
         directory.mkdir()
         yield directory
+
+
+def _remove(place: Path) -> None:
+    # It fails while a thread that was left behind still writes there; the next call removes the rest.
+    with suppress(OSError):
+        remove_tree(place)
 
 
 def _parent_with_room(size_bytes: int, what: str) -> Path:
