@@ -76,6 +76,7 @@ class GarbageRun:
     def perform(self) -> GarbageReport:
         """Do it; what was done."""
         with self._pool:
+            self._turn.keep()
             with self._db.read() as session:
                 references = read_references(session, self._clock.now())
             judge = self._judge(references)
