@@ -103,6 +103,9 @@ def _translate(error: Exception, url: str, path: str) -> ArtifactNotFound | Unav
             hint="Check that it runs and can be reached from this machine; AWS_ENDPOINT_URL says where "
             "an S3 other than Amazon's is.",
         )
+    if not path:
+        hint = "Check the environment variables of its credentials; the guide storage.md lists them."
+        return Unavailable(f"storage {url!r} cannot be opened: {_reason(text)}.", hint=hint)
     return Unavailable(f"storage {url!r} failed at {path!r}: {_reason(text)}.")
 
 
