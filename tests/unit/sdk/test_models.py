@@ -12,6 +12,7 @@ from roost.contracts.model import ClaimRequest
 from roost.errors import (
     InvalidConfig,
     InvalidName,
+    InvalidRequirements,
     InvalidServable,
     InvalidWeights,
     ModelBusy,
@@ -98,6 +99,23 @@ class TestRefusedBeforeAnythingIsWritten:
                 roost.save_model(path, servable(), "f", "s")
             with pytest.raises(InvalidWeights, match=what):
                 roost.import_model(path, servable(), "f", "s")
+        # An import asks whether the model is there already: then it needs no weights.
+        assert {method for method, _ in server.requests} == {"GET"}
+
+    @pytest.mark.parametrize("source", ["http://example.com/x", "hf://tiny", 3])
+    def test_sources(self, server: InProcessServer, servable: Servable, source: str) -> None:
+        with pytest.raises(InvalidWeights, match=r"hf://org/name\[@revision\]"):
+            roost.import_model(source, servable(), "f", "s")
+        assert server.requests == []
+
+    def test_requirements(self, server: InProcessServer, servable: Servable, weights: Path) -> None:
+        for needs in ({"num_gpus": 1}, 1, "gpu"):
+            with pytest.raises(InvalidRequirements, match=r"must be a ModelRequirements.*Write roost"):
+                roost.save_model(weights, servable(), "f", "s", needs)  # type: ignore[arg-type]
+            with pytest.raises(InvalidRequirements, match=r"must be a ModelRequirements.*Write roost"):
+                roost.import_model(weights, servable(), "f", "s", needs)  # type: ignore[arg-type]
+            with pytest.raises(InvalidRequirements, match=r"must be a ModelRequirements.*Write roost"):
+                roost.register_model(servable(), "f", "s", needs)  # type: ignore[arg-type]
         assert server.requests == []
 
     def test_servable(self, server: InProcessServer, weights: Path) -> None:
@@ -129,12 +147,56 @@ class TestImport:
         self, server: InProcessServer, servable: Servable, weights: Path
     ) -> None:
         first = roost.import_model(weights, servable(), "f", "s", GPU, {"a": "b"})
-        with pytest.warns(UserWarning, match="f/s/imported keeps the config it has"):
+        with pytest.warns(UserWarning, match="f/s/imported keeps the requirements and config it has"):
             second = roost.import_model(
                 weights, servable(2), "f", "s", roost.ModelRequirements(ram_gb=1), {"c": "d"}
             )
         assert second.bundle_fingerprint != first.bundle_fingerprint
         assert (second.digest, second.requirements, second.config) == (first.digest, GPU, {"a": "b"})
+
+    def test_requirements_and_config_are_stored_once_where_there_are_none(
+        self, server: InProcessServer, servable: Servable, weights: Path
+    ) -> None:
+        first = roost.import_model(weights, servable(), "f", "s")
+        assert (first.requirements, first.config) == (roost.ModelRequirements(), {})
+        second = roost.import_model(weights, servable(), "f", "s", GPU)
+        assert (second.requirements, second.config) == (GPU, {})
+        third = roost.import_model(weights, servable(), "f", "s", GPU, {"a": "b"})
+        assert (third.requirements, third.config) == (GPU, {"a": "b"})
+        server.requests.clear()
+        assert roost.import_model(weights, servable(), "f", "s", GPU, {"a": "b"}) == third
+        assert len(server.requests) == 1
+
+    def test_what_was_set_by_hand_is_kept(
+        self, server: InProcessServer, servable: Servable, weights: Path
+    ) -> None:
+        roost.import_model(weights, servable(), "f", "s", config={"a": "b"})
+        server.models.set_config(KEY, {})
+        with pytest.warns(UserWarning, match="keeps the config it has.*roost.set_model_config"):
+            again = roost.import_model(weights, servable(), "f", "s", config={"a": "b"})
+        assert again.config == {}
+
+    def test_a_model_that_is_ready_needs_no_weights(
+        self, server: InProcessServer, servable: Servable, weights: Path
+    ) -> None:
+        first = roost.import_model(weights, servable(), "f", "s")
+        assert roost.import_model("/no/such", servable(), "f", "s") == first
+        assert roost.import_model("hf://acme/tiny", servable(), "f", "s") == first
+
+    def test_a_folder_by_its_url(self, server: InProcessServer, servable: Servable, weights: Path) -> None:
+        assert roost.import_model(weights.as_uri(), servable(), "f", "s").size_bytes == 5
+
+    def test_a_function_may_return_a_url(
+        self, server: InProcessServer, servable: Servable, weights: Path
+    ) -> None:
+        assert roost.import_model(weights.as_uri, servable(), "f", "s").size_bytes == 5
+
+    def test_a_function_that_returns_something_else_fails_the_import(
+        self, server: InProcessServer, servable: Servable
+    ) -> None:
+        with pytest.raises(InvalidWeights, match="returned None, which is not a path"):
+            roost.import_model(lambda: None, servable(), "f", "s")  # type: ignore[arg-type,return-value]
+        assert server.models.get(KEY).phase == "upload_failed"
 
     def test_a_source_that_fails_is_kept_as_the_reason(
         self, server: InProcessServer, servable: Servable, weights: Path
@@ -145,7 +207,7 @@ class TestImport:
         with pytest.raises(OSError, match="the mirror is away"):
             roost.import_model(source, servable(), "f", "s")
         entry = server.models.get(KEY)
-        assert (entry.phase, entry.message) == ("upload_failed", "the mirror is away")
+        assert (entry.phase, entry.message) == ("upload_failed", "OSError: the mirror is away")
         with pytest.raises(ModelNotReady, match="upload_failed"):
             roost.load_model("f", "s", "imported")
         assert roost.import_model(weights, servable(), "f", "s").phase == "ready"
@@ -159,7 +221,7 @@ class TestImport:
         with pytest.raises(KeyboardInterrupt):
             roost.import_model(source, servable(), "f", "s")
         entry = server.models.get(KEY)
-        assert (entry.phase, entry.message) == ("upload_failed", "KeyboardInterrupt")
+        assert (entry.phase, entry.message) == ("upload_failed", "interrupted")
         assert roost.import_model(weights, servable(), "f", "s").phase == "ready"
 
     def test_a_live_writer_is_named_and_the_source_left_alone(
@@ -174,6 +236,14 @@ class TestImport:
             roost.import_model(source, servable(), "f", "s")
         server.clock.advance(31)
         assert server.models.get(KEY).phase == "broken"
+
+    def test_a_dead_writers_import_is_done_again(
+        self, server: InProcessServer, servable: Servable, weights: Path
+    ) -> None:
+        claim_by_another(server)
+        server.clock.advance(31)
+        saved = roost.import_model(lambda: weights, servable(), "f", "s", GPU)
+        assert (saved.phase, saved.message, saved.requirements) == ("ready", "", GPU)
 
     def test_a_claim_that_was_lost_meanwhile_writes_nothing(
         self, server: InProcessServer, servable: Servable, weights: Path

@@ -13,7 +13,8 @@ from roost.contracts.model import Claim, ClaimRequest
 from roost.contracts.servable import ServableRef
 from roost.errors import ModelBusy
 from roost.keys import ModelKey
-from roost.sdk.publish import Entry, Publisher, Servable, WeightsSource
+from roost.sdk.publish import Entry, Publisher, Servable
+from roost.sdk.sources.weights import WeightsSource
 from roost.testing.in_process import InProcessServer
 
 KEY = ModelKey("f", "s", "imported")

@@ -18,8 +18,8 @@ def run_or_leave(
 ) -> None:
     """Do `work` for every item.
 
-    The first error (or Ctrl-C) sets `stopped` and is raised soon, though a library may be waiting in a read that
-    nothing can end: its thread is left, and ends with the read or with the process.
+    The first error (or Ctrl-C) sets `stopped` and is raised soon, though a library may be waiting in a
+    read that nothing can end: its thread is left, and ends with the read or with the process.
     """
     waiting: SimpleQueue[T] = SimpleQueue()
     done: SimpleQueue[Exception | None] = SimpleQueue()
