@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import datetime
 
@@ -117,6 +118,7 @@ def update(row: DeploymentRow, target: Target, now: datetime) -> Happening:
     serving = serves(row)
     restarts = restarts_replicas(row.application, target.application)
     failed = row.phase == "failed"
+    before = wish_of(row)
     if restarts:
         row.restarts = 0
     elif failed and serving:
@@ -128,7 +130,7 @@ def update(row: DeploymentRow, target: Target, now: datetime) -> Happening:
         row.replaced_bundle_fingerprint = replaced if replaced != target.bundle_fingerprint else ""
     _want(row, target, now)
     row.phase = "deploying"
-    return _happening(row, target, restarts=restarts, failed=failed)
+    return _happening(row, before, target, restarts=restarts, failed=failed)
 
 
 def end(row: DeploymentRow) -> None:
@@ -145,16 +147,37 @@ def end(row: DeploymentRow) -> None:
     row.message = ""
 
 
-def _happening(row: DeploymentRow, target: Target, *, restarts: bool, failed: bool) -> Happening:
+def _happening(
+    row: DeploymentRow, before: Wish, target: Target, *, restarts: bool, failed: bool
+) -> Happening:
     data = {"generation": row.generation, "bundle": target.bundle_fingerprint}
     if restarts:
         return Happening("updated", row.key, "Its replicas are to be replaced.", data)
     if failed:
         return Happening("updated", row.key, "It failed and is to be started again.", data)
     wish = target.wish
+    if (before.num_replicas, before.autoscaling) == (wish.num_replicas, wish.autoscaling):
+        told = " ".join(_changed(before, wish)) or "Its settings are others now."
+        return Happening("updated", row.key, f"{told} No replica restarts.", data)
     scale = wish.autoscaling
     count = f"{scale.min_replicas} to {scale.max_replicas}" if scale else str(wish.num_replicas)
-    return Happening("scaled", row.key, f"Wanted are {count} replicas; none restarts.", data)
+    wanted = "Wanted is 1 replica" if count == "1" else f"Wanted are {count} replicas"
+    return Happening("scaled", row.key, f"{wanted}; none restarts.", data)
+
+
+def _changed(before: Wish, wish: Wish) -> Iterator[str]:
+    """What is wanted otherwise, besides the number of replicas; a sentence each."""
+    if before.pinned != wish.pinned:
+        yield "It is pinned now." if wish.pinned else "It is pinned no more."
+    if before.idle_timeout_s != wish.idle_timeout_s:
+        limit_s = wish.idle_timeout_s
+        yield (
+            "It is not paused for being idle from now on."
+            if limit_s is None
+            else f"It is paused after {limit_s:g} s without a request from now on."
+        )
+    if before.rollout != wish.rollout:
+        yield f"Its rollout is {wish.rollout!r} now."
 
 
 def _as_started(row: DeploymentRow) -> dict[str, object]:

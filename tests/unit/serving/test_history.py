@@ -33,16 +33,24 @@ def test_a_change_of_phase_says_from_what_to_what() -> None:
 
 
 def test_a_pause_says_why() -> None:
-    paused = replace(RUNNING, pause="paused", message="It made room for 'f/s/r'.")
-    assert list(told(RUNNING, paused)) == [("paused", "It made room for 'f/s/r'.", {})]
+    paused = replace(RUNNING, phase="paused", pause="paused", message="It made room for 'f/s/r'.")
+    phases = {"phase": "paused", "before": "running"}
+    assert list(told(RUNNING, paused)) == [("paused", "It made room for 'f/s/r'.", phases)]
     assert list(told(paused, replace(paused, message=""))) == []
-    assert list(told(RUNNING, replace(RUNNING, pause="paused"))) == [("paused", "It was paused.", {})]
+    assert list(told(RUNNING, replace(paused, message=""))) == [("paused", "It was paused.", phases)]
+
+
+def test_one_that_ray_put_to_sleep_by_itself_changes_its_phase() -> None:
+    asleep = replace(RUNNING, phase="paused")
+    assert list(told(RUNNING, asleep)) == [("phase", "", {"phase": "paused", "before": "running"})]
 
 
 def test_a_request_that_wakes_it_is_told_once() -> None:
     paused = replace(RUNNING, phase="paused", pause="paused")
-    waking = replace(paused, pause="waking")
-    assert list(told(paused, waking)) == [("woken", "A request woke it.", {})]
+    waking = replace(paused, phase="deploying", pause="waking")
+    assert list(told(paused, waking)) == [
+        ("woken", "A request woke it.", {"phase": "deploying", "before": "paused"})
+    ]
     assert list(told(waking, replace(waking, pause=""))) == []
 
 
