@@ -56,6 +56,8 @@ def _print(explanation: PlacementExplanation) -> None:
     if explanation.key is not None:
         asked = "as it is deployed" if explanation.deployed else "as it would be deployed now"
         fields = {"of": f"{explanation.key}, {asked}", **fields}
+    if explanation.gpu_share:
+        fields["share"] = explanation.gpu_share
     if explanation.tiers:
         fields["cards"] = ", then ".join(f"{size} MiB" for size in explanation.tiers)
     fields["options"] = json.dumps(explanation.actor_options)

@@ -56,6 +56,7 @@ class PlacementExplanation(Wire):
         deployed: Whether the options are those of a live deployment; else what a deploy would ask for now.
         needed: By Ray's names; memory in bytes.
         actor_options: What Ray is asked for: `ray_actor_options` of the application.
+        gpu_share: Why `needed` has another share of a card than the requirements; empty when it has not.
         tiers: Sizes of cards in MiB in the order in which Ray tries them; empty when any node will do.
         nodes: In the order in which Ray tries them, those it never tries last.
     """
@@ -65,6 +66,7 @@ class PlacementExplanation(Wire):
     requirements: ModelRequirements
     needed: dict[str, float]
     actor_options: dict[str, Any]
+    gpu_share: str = ""
     tiers: list[int] = Field(default_factory=list)
     nodes: list[NodeFit] = Field(default_factory=list)
 
@@ -117,6 +119,9 @@ class DeployPlan(Wire):
             Ray's nodes are not known.
         rollout: The chosen one.
         new_replicas: Those that would start, and where; empty also while Ray's nodes are not known.
+        pauses: Keys of the models that the scheduler would pause for those without room, once they are idle.
+        waiting: Why some would wait all the same, and for what; empty when none would.
+        takes_name_from: Key of the deployment that would lose the name, with `take_name`.
         message: All of it in a few sentences.
     """
 
@@ -130,4 +135,7 @@ class DeployPlan(Wire):
     side_by_side: bool | None = None
     rollout: Rollout = "wait"
     new_replicas: list[PlannedReplica] = Field(default_factory=list)
+    pauses: list[str] = Field(default_factory=list)
+    waiting: str = ""
+    takes_name_from: str | None = None
     message: str = ""

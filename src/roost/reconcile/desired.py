@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime
-from typing import Any, cast
+from typing import Any
 
 from sqlalchemy.orm import Session
 
-from roost.contracts.deployment import DeploymentPhase, Rollout
 from roost.records.database import Database
 from roost.records.deployments import (
     DeploymentRow,
@@ -19,9 +18,9 @@ from roost.records.deployments import (
     observe,
 )
 from roost.records.events import Happening
+from roost.services.deployment_state import state_of, wanted_of
 from roost.services.events import write_seen
-from roost.serving.observed import ObservedReplica
-from roost.serving.state import Pause, State, Step, Wanted
+from roost.serving.state import State, Wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +100,6 @@ def changed_values(old: State, new: State) -> dict[str, Any]:
     """The columns in which two states differ."""
     if new is old:
         return {}
-    if new is old:
-        return {}
     values = {name: getattr(new, name) for name in _STATE_COLUMNS if getattr(new, name) != getattr(old, name)}
     if "replicas" in values:
         values["replicas"] = [asdict(replica) for replica in new.replicas]
@@ -115,41 +112,6 @@ _STATE_COLUMNS = tuple(field.name for field in fields(State))
 def _known(row: DeploymentRow) -> Known:
     known = Known(row.key, row.generation, row.version, row.stale, row.phase)
     try:
-        return replace(known, wanted=_wanted(row), state=_state(row))
+        return replace(known, wanted=wanted_of(row), state=state_of(row))
     except (AttributeError, KeyError, TypeError, ValueError) as error:  # InvalidName is a ValueError, too
         return replace(known, fault=f"{type(error).__name__}: {error}")
-
-
-def _wanted(row: DeploymentRow) -> Wanted:
-    application = row.application
-    if not isinstance(application.get("args"), dict):
-        raise TypeError("the stored application has no args")
-    return Wanted(
-        key=row.key,
-        app_name=row.deployment_key.app_name,
-        generation=row.generation,
-        present=row.present,
-        application=application,
-        rollout=cast(Rollout, row.rollout),
-        pinned=row.pinned,
-        idle_timeout_s=row.idle_timeout_s,
-        bundle_fingerprint=row.bundle_fingerprint,
-    )
-
-
-def _state(row: DeploymentRow) -> State:
-    return State(
-        step=cast(Step, row.step),
-        failures=row.failures,
-        retry_at=row.retry_at,
-        restarts=row.restarts,
-        phase=cast(DeploymentPhase, row.phase),
-        message=row.message,
-        ray_status=row.ray_status,
-        replicas=tuple(ObservedReplica(**item) for item in row.replicas),
-        replaced_bundle_fingerprint=row.replaced_bundle_fingerprint,
-        observed_generation=row.observed_generation,
-        pause=cast(Pause, row.pause),
-        in_place=row.in_place,
-        used_at=row.used_at,
-    )

@@ -12,13 +12,14 @@ from roost.contracts.requirements import ModelRequirements
 from roost.errors import BadRequest, EngineUnavailable, ModelNotDeployed
 from roost.keys import DeploymentKey, ModelKey
 from roost.records.database import Database
-from roost.records.deployments import find_deployment
+from roost.records.deployments import DeploymentRow, find_deployment, list_active
+from roost.services.clock import Clock
 from roost.services.deployment_rows import find_loser
 from roost.services.engine_view import EngineView
 from roost.services.models import Models
 from roost.services.plan import plan_of
 from roost.services.targets import Targets
-from roost.serving.explain import explain_nodes, tiers_of
+from roost.serving.explain import explain_nodes, share_reason, tiers_of
 from roost.serving.placement import actor_options
 from roost.serving.room import resources_of
 from roost.serving.settings import ServeSettings
@@ -28,11 +29,14 @@ from roost.serving.spec import replica_options
 class Placement:
     """Answers from the records and Ray's nodes."""
 
-    def __init__(self, db: Database, models: Models, engine: EngineView, settings: ServeSettings) -> None:
+    def __init__(
+        self, db: Database, models: Models, engine: EngineView, settings: ServeSettings, clock: Clock
+    ) -> None:
         self._db = db
         self._models = models
         self._engine = engine
         self._settings = settings
+        self._clock = clock
         self._targets = Targets(db, models, engine, settings)
 
     def explain(self, request: ExplainRequest) -> PlacementExplanation:
@@ -71,12 +75,22 @@ class Placement:
         """What `Deployments.deploy` would do with the same arguments; its errors."""
         asked = self._targets.asked(model, request)
         with self._db.read() as session:
-            find_loser(session, asked.name, str(asked.key), take=request.take_name)
-        if asked.settled:
-            return plan_of(asked, asked.target, None, {})
-        target = self._targets.placed(asked)
-        nodes = self._engine.find_nodes()
-        return plan_of(asked, target, nodes, self._engine.node_names())
+            loser = find_loser(session, asked.name, str(asked.key), take=request.take_name)
+        target = asked.target if asked.settled else self._targets.placed(asked)
+        nodes = None if asked.settled else self._engine.find_nodes()
+        return plan_of(
+            asked,
+            target,
+            nodes,
+            self._engine.node_names(),
+            loser=loser.key if loser is not None else None,
+            rows=self._active,
+            now=self._clock.now(),
+        )
+
+    def _active(self) -> Sequence[DeploymentRow]:
+        with self._db.read() as session:
+            return list_active(session)
 
     def _explained(
         self,
@@ -90,6 +104,7 @@ class Placement:
             requirements=requirements,
             needed=resources_of(options),
             actor_options=options,
+            gpu_share=share_reason(options, requirements),
             tiers=tiers_of(options),
             nodes=explain_nodes(options, requirements, nodes),
         )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any, Literal
 
 from roost.contracts.info import NodeInfo
@@ -17,6 +18,7 @@ from roost.contracts.placement import (
 from roost.records.deployments import DeploymentRow
 from roost.services.deployment_rows import serves, wish_of
 from roost.services.deployment_target import Target, Wish
+from roost.services.plan_room import room_for
 from roost.services.targets import Asked
 from roost.serving.differences import changes_between, restart_reasons
 from roost.serving.forecast import place_replicas
@@ -50,13 +52,22 @@ class Before:
 
 
 def plan_of(
-    asked: Asked, target: Target, nodes: Sequence[NodeInfo] | None, node_names: Mapping[str, str]
+    asked: Asked,
+    target: Target,
+    nodes: Sequence[NodeInfo] | None,
+    node_names: Mapping[str, str],
+    *,
+    loser: str | None,
+    rows: Callable[[], Sequence[DeploymentRow]],
+    now: datetime,
 ) -> DeployPlan:
     """The plan of a request.
 
     Args:
         target: What `asked` comes to, placed; its own while it is settled.
         nodes: None while Ray does not answer.
+        loser: The deployment that has the wanted name now.
+        rows: Reads all active deployments, when it matters who holds room.
     """
     plan = DeployPlan(
         key=str(asked.key), name=asked.name, rollout=target.wish.rollout, changes=False, action="none"
@@ -71,8 +82,10 @@ def plan_of(
     options = replica_options(target.application)
     planned = place_replicas(options, count, nodes) if nodes is not None else []
     beside = all(replica.node_id for replica in planned) if replaces and nodes is not None else None
+    freed: Mapping[str, Mapping[str, float]] = {}
     if nodes is not None and beside is False and plan.rollout == "in_place":
-        planned = place_replicas(options, count, nodes, _freed(before))
+        freed = _freed(before)
+        planned = place_replicas(options, count, nodes, freed)
     plan = plan.model_copy(
         update={
             "changes": True,
@@ -82,8 +95,13 @@ def plan_of(
             "restarts": _restarts(before, node_names) if replaces else [],
             "side_by_side": beside,
             "new_replicas": planned,
+            "takes_name_from": loser,
         }
     )
+    if not all(replica.node_id for replica in planned):
+        decision = room_for(plan, options, nodes or (), rows(), freed, now)
+        waiting = "" if decision.victims and not decision.stuck else decision.message
+        plan = plan.model_copy(update={"pauses": list(decision.victims), "waiting": waiting})
     surplus = 0 if replaces else max(0, len(before.replicas) - wanted)
     return plan.model_copy(update={"message": " ".join(_sentences(plan, count, surplus))})
 
@@ -142,7 +160,14 @@ def _freed(before: Before) -> dict[str, dict[str, float]]:
 def _sentences(plan: DeployPlan, count: int, surplus: int) -> list[str]:
     return [
         text
-        for text in (_what(plan, count, surplus), _where(plan.new_replicas, count), _rollout(plan))
+        for text in (
+            _what(plan, count, surplus),
+            _name(plan),
+            _where(plan.new_replicas, count),
+            _pauses(plan.pauses),
+            plan.waiting,
+            _rollout(plan),
+        )
         if text
     ]
 
@@ -158,6 +183,18 @@ def _what(plan: DeployPlan, count: int, surplus: int) -> str:
     if surplus:
         return f"No replica would restart; {_replicas(surplus)} would stop."
     return "No replica would restart." if not count else "No running replica would restart."
+
+
+def _name(plan: DeployPlan) -> str:
+    loser = plan.takes_name_from
+    return f"{loser!r} would lose the name {plan.name!r} and go on under its key." if loser else ""
+
+
+def _pauses(keys: Sequence[str]) -> str:
+    if not keys:
+        return ""
+    names = " and ".join(repr(key) for key in keys)
+    return f"For that {names} would be paused, once idle."
 
 
 def _where(planned: Sequence[PlannedReplica], count: int) -> str:

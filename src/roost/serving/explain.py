@@ -11,7 +11,7 @@ from roost.contracts.requirements import ModelRequirements
 from roost.serving import cards
 from roost.serving.feasible import lacking, node_needs, number
 from roost.serving.room import could_fit, fits_now, free_of, resources_of, tier_of
-from roost.serving.tiers import GIB, VRAM, card_mib
+from roost.serving.tiers import GIB, VRAM, card_mib, vram_mib
 
 
 def explain_nodes(
@@ -27,6 +27,20 @@ def tiers_of(options: Mapping[str, Any]) -> list[int]:
     selected = [options, *(options.get("fallback_strategy") or ())]
     sizes = [card_mib(tier.get("label_selector") or {}) for tier in selected]
     return [size for size in sizes if size is not None]
+
+
+def share_reason(options: Mapping[str, Any], requirements: ModelRequirements) -> str:
+    """Why a replica books another share of a card than is required; the empty text when it does not."""
+    booked, sizes = options.get("num_gpus", 0), tiers_of(options)
+    if not sizes or booked == requirements.num_gpus:
+        return ""
+    size = min(sizes)
+    filled = vram_mib(requirements)
+    return (
+        f"{number(booked)} GPU instead of {number(requirements.num_gpus)}: {filled} MiB are that share of a "
+        f"card of {size} MiB, the smallest that holds them; so the models on one card never need more memory "
+        "than it has."
+    )
 
 
 def _fit(options: Mapping[str, Any], requirements: ModelRequirements, node: NodeInfo) -> NodeFit:

@@ -262,7 +262,7 @@ class InProcessServer:
         install_error_handlers(app)
         app.include_router(info_router(self.info))
         app.include_router(models_router(self.models))
-        app.include_router(bundles_router(Bundles(self.models, self.store)))
+        app.include_router(bundles_router(Bundles(self.models, self.artifacts)))
         app.include_router(artifacts_router(Artifacts(self.artifacts, self.signer)))
         app.include_router(storage_router(StorageTrial(self.objects, self.signer, SystemClock())))
         app.include_router(deployments_router(self.deployments, self.changes))

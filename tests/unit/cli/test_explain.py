@@ -21,6 +21,8 @@ NEEDS = roost.ModelRequirements(num_gpus=0.5, vram_gb=8, ram_gb=4)
 
 EXPLAINED = """\
 needed   0.1 CPU, 0.6667 GPU, 4 GiB RAM, 8192 MiB VRAM
+share    0.6667 GPU instead of 0.5: 8192 MiB are that share of a card of 12288 MiB, the smallest that holds \
+them; so the models on one card never need more memory than it has.
 cards    12288 MiB, then 24576 MiB
 options  {"num_cpus": 0.1, "num_gpus": 0.6667, "memory": 4294967296, "resources": {"vram_mib": 8192}, \
 "label_selector": {"vram_mib": "12288"}, "fallback_strategy": [{"label_selector": {"vram_mib": "24576"}}]}

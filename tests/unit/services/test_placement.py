@@ -208,8 +208,12 @@ class TestPlan:
         ]
         assert plan.message == (
             "It would be deployed as 'mine'. 1 replica would start on '12', 1 replica would start on '24', "
-            "1 replica would wait for room on '12' or '24'."
+            "1 replica would wait for room on '12' or '24'. Waits for room: one replica needs 0.1 CPUs, "
+            "1 GPUs, 8192 MiB of GPU memory; no node has it free (largest: '24' with 15.9 CPUs, 0 GPUs, "
+            "16384 MiB of GPU memory)."
         )
+        assert (plan.pauses, plan.takes_name_from) == ([], None)
+        assert plan.waiting.startswith("Waits for room: one replica needs 0.1 CPUs, 1 GPUs, ")
         told = paths(plan)
         assert told["name"] == (None, "mine")
         assert told["deployments.App.ray_actor_options.label_selector.vram_mib"] == (None, "12288")
@@ -347,13 +351,76 @@ class TestPlan:
         room.save()
         with pytest.raises(NameTaken, match="'det/ssd/run2'"):
             room.plan()
-        assert room.plan(take_name=True).name == "det/ssd"
+        plan = room.plan(take_name=True)
+        assert (plan.name, plan.takes_name_from) == ("det/ssd", "det/ssd/run2")
+        assert "'det/ssd/run2' would lose the name 'det/ssd' and go on under its key." in plan.message
         with pytest.raises(InvalidName):
             room.plan(name="a__b")
 
     def test_it_takes_the_arguments_of_a_deploy(self) -> None:
         planned, deployed = inspect.signature(roost.plan_deploy), inspect.signature(roost.deploy_model)
         assert list(planned.parameters.values()) == list(deployed.parameters.values())
+
+
+class TestWhoIsPaused:
+    """A full card of 12 GiB, held by `other`."""
+
+    @pytest.fixture(autouse=True)
+    def _held(self, room: Room) -> None:
+        room.nodes(N12)
+        other = ModelKey("det", "ssd", "other")
+        room.save(other, requirements=CARD_8)
+        room.deploy(other, name="other")
+        self.other = DeploymentKey("det", "ssd", "other")
+        with room.server.db.write() as session:
+            row = find_deployment(session, self.other)
+            assert row is not None
+            row.replicas = [replica("o1", N12)]
+        room.nodes(gpu_node("12", cards=1, card_mib=12288, shares=(1.0,), vram_mib=8192.0, CPU=0.1))
+        room.save(requirements=CARD_8)
+
+    def test_the_idle_one(self, room: Room) -> None:
+        before = room.records()
+        plan = room.plan()
+        assert (plan.pauses, plan.waiting) == (["det/ssd/other"], "")
+        assert plan.message == (
+            "It would be deployed as 'det/ssd'. 1 replica would wait for room on '12'. "
+            "For that 'det/ssd/other' would be paused, once idle."
+        )
+        assert room.records() == before
+
+    def test_not_a_pinned_one(self, room: Room) -> None:
+        with room.server.db.write() as session:
+            row = find_deployment(session, self.other)
+            assert row is not None
+            row.pinned = True
+        plan = room.plan()
+        assert plan.pauses == []
+        assert plan.waiting.endswith("Pausing idle models would not make room: 'det/ssd/other' is pinned.")
+        assert plan.waiting in plan.message
+
+    def test_no_more_than_there_are(self, room: Room) -> None:
+        """One of two replicas gets the room of the other model, one waits on."""
+        plan = room.plan(num_replicas=2)
+        assert plan.pauses == ["det/ssd/other"]
+        assert plan.waiting.startswith("Waits for room: one replica needs")
+        assert "For that 'det/ssd/other' would be paused, once idle. Waits for room: " in plan.message
+
+    def test_room_that_is_on_its_way(self, room: Room) -> None:
+        with room.server.db.write() as session:
+            row = find_deployment(session, self.other)
+            assert row is not None
+            row.replicas = [replica("o1", N12, "STOPPING")]
+        plan = room.plan()
+        assert plan.pauses == []
+        assert plan.waiting.endswith("it is being made on '12'.")
+
+    def test_a_record_that_cannot_be_read_is_left_out(self, room: Room) -> None:
+        with room.server.db.write() as session:
+            row = find_deployment(session, self.other)
+            assert row is not None
+            row.application = {}
+        assert room.plan().pauses == []
 
 
 class TestTiers:

@@ -8,7 +8,7 @@ import pytest
 
 from roost.contracts.info import NodeInfo
 from roost.contracts.requirements import ModelRequirements
-from roost.serving.explain import explain_nodes, tiers_of
+from roost.serving.explain import explain_nodes, share_reason, tiers_of
 from roost.serving.placement import actor_options
 from roost.testing.gpu_nodes import GIB, gpu_node
 
@@ -108,3 +108,22 @@ def test_amounts_are_of_what_is_needed() -> None:
 def test_sizes_are_told_in_order() -> None:
     assert tiers_of(actor_options(HALF, 0.1, [N24, N12])) == [12288, 24576]
     assert tiers_of({"num_cpus": 1}) == []
+
+
+@pytest.mark.parametrize(
+    ("requirements", "nodes", "told"),
+    [
+        (HALF, [N24, N12], "0.6667 GPU instead of 0.5: 8192 MiB are that share of a card of 12288 MiB, "),
+        (HALF, [N24], ""),
+        (HALF, [gpu_node("cpu")], ""),
+        (ModelRequirements(num_gpus=1, vram_gb=8), [N12], ""),
+        (ModelRequirements(num_gpus=0.5), [N12], ""),
+        (ModelRequirements(), [N12], ""),
+    ],
+)
+def test_another_share_than_was_asked_for_is_told(
+    requirements: ModelRequirements, nodes: list[NodeInfo], told: str
+) -> None:
+    reason = share_reason(actor_options(requirements, 0.1, nodes), requirements)
+    assert reason.startswith(told)
+    assert bool(reason) == bool(told)
