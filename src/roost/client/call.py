@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
+from pydantic.alias_generators import to_snake
 
 from roost.errors import InternalError, ValidationFailed
 
@@ -63,22 +64,37 @@ def parse_model(model: type[Model]) -> Parse[Model]:
     return parse
 
 
-def request_of(kind: type[Model], /, **fields: Any) -> Model:
-    """A request's wire model.
+def request_of(kind: type[Model], /, *, strict: bool = False, within: str = "", **fields: Any) -> Model:
+    """A request's wire model, or a part of one.
+
+    Args:
+        strict: Take no text or bool for a number, and no number for a bool.
+        within: The argument whose parts these are; named in front of each.
 
     Raises:
-        ValidationFailed: naming the argument that breaks a rule.
+        ValidationFailed: naming the argument that breaks a rule as it is called in Python.
     """
     try:
-        return kind(**fields)
+        return kind.model_validate(fields, strict=strict or None)
     except ValidationError as error:
         found = error.errors(include_url=False, include_context=False)
-        first = found[0]
-        name = ".".join(str(step) for step in first["loc"])
+        issues = [
+            {"loc": _argument(each["loc"], within), "message": each["msg"].removeprefix("Value error, ")}
+            for each in found
+        ]
+        name = ".".join(str(step) for step in issues[0]["loc"])
+        if found[0]["type"] == "missing":
+            raise ValidationFailed(f"{name} is missing.", issues=issues) from error
+        given = found[0]["input"]
         raise ValidationFailed(
-            f"{name}={first['input']!r:.80} is not valid: {first['msg']}.",
-            issues=[{"loc": list(each["loc"]), "message": each["msg"]} for each in found],
+            f"{name}={given!r:.80} is not valid: {issues[0]['message']}.", issues=issues
         ) from error
+
+
+def _argument(location: tuple[int | str, ...], within: str) -> list[int | str]:
+    """Where a fault is, by Python's names instead of the wire's."""
+    steps = [to_snake(step) if isinstance(step, str) else step for step in location]
+    return [within, *steps] if within else steps
 
 
 def parse_bytes(body: bytes) -> bytes:

@@ -7,17 +7,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from roost.client import control_calls
-from roost.client.call import request_of
 from roost.contracts.autoscaling import Autoscaling
 from roost.contracts.deployment import (
     Deployment,
-    DeployRequest,
     ReplicaPlacement,
     Rollout,
     ServingStatus,
 )
 from roost.errors import ModelDeployFailed, ModelNotDeployed, Timeout
-from roost.keys import DeploymentKey, ModelKey, check_config
+from roost.keys import DeploymentKey, ModelKey
+from roost.sdk.arguments import check_timeout, deploy_request
 from roost.sdk.connection import current_client
 from roost.sdk.progress import waiting
 
@@ -60,11 +59,12 @@ def deploy_model(
 
     Raises:
         ModelNotFound, ModelNotReady, NameTaken, Infeasible, InvalidConfig: nothing is written.
+        ValidationFailed: for an argument of another type or out of its range; nothing is sent.
         ModelDeployFailed, Timeout: with `wait`, as `wait_for_model_serving` raises them.
     """
-    request = request_of(
-        DeployRequest,
-        config=check_config(config),
+    check_timeout(timeout)
+    request = deploy_request(
+        config=config,
         num_replicas=num_replicas,
         name=name,
         take_name=take_name,
@@ -104,7 +104,9 @@ def wait_for_model_serving(key: DeploymentKey, timeout: float | None = None) -> 
     Raises:
         ModelDeployFailed: when it failed (with the constructor's own error) or nothing is deployed.
         Timeout: naming the deployment, its phase and its message.
+        ValidationFailed: when `timeout` is no number.
     """
+    check_timeout(timeout)
     client = current_client()
     deadline = None if timeout is None else time.monotonic() + timeout
     deployment = _first_look(key)

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from roost.client import control_calls
-from roost.client.call import request_of
 from roost.contracts.autoscaling import Autoscaling
-from roost.contracts.deployment import DeployRequest, Rollout
+from roost.contracts.deployment import Rollout
 from roost.contracts.placement import DeployPlan, ExplainRequest, PlacementExplanation
 from roost.contracts.requirements import ModelRequirements
-from roost.keys import DeploymentKey, ModelKey, check_config
+from roost.keys import DeploymentKey, ModelKey
+from roost.sdk.arguments import deploy_request
 from roost.sdk.connection import current_client
 
 
@@ -54,11 +54,11 @@ def plan_deploy(
         wait, timeout: Say nothing about a plan.
 
     Raises:
-        ModelNotFound, ModelNotReady, NameTaken, Infeasible, InvalidConfig: as `deploy_model`.
+        ModelNotFound, ModelNotReady, NameTaken, Infeasible: as `deploy_model`.
+        InvalidConfig, ValidationFailed: likewise, and nothing is sent.
     """
-    request = request_of(
-        DeployRequest,
-        config=check_config(config),
+    request = deploy_request(
+        config=config,
         num_replicas=num_replicas,
         name=name,
         take_name=take_name,
