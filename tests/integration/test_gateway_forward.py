@@ -142,6 +142,7 @@ class House:
     port: int
     forwarder: Forwarder
     upstream: Upstream
+    lacks: dict[str, str]
 
     def post(
         self, body: bytes, headers: dict[str, str] | None = None
@@ -166,7 +167,9 @@ class House:
 
 @pytest.fixture(scope="module")
 def house() -> Iterator[House]:
-    upstream, forwarder, table = Upstream(), Forwarder(margin_s=0.0), Table()
+    lacks: dict[str, str] = {}
+    forwarder = Forwarder(margin_s=0.0, find_lack=lambda key: lacks.get(str(key), ""))
+    upstream, table = Upstream(), Table()
     gateway = InferenceGateway(table, forwarder, CAPABILITIES, max_body_bytes=LIMIT)
 
     async def otherwise(scope: Scope, receive: Receive, send: Send) -> None:
@@ -179,7 +182,7 @@ def house() -> Iterator[House]:
 
     with serve(upstream) as behind, serve(gateway_app(gateway, otherwise), "on") as front:
         table.url = f"http://127.0.0.1:{behind}/r/a/b/c"
-        yield House(front, forwarder, upstream)
+        yield House(front, forwarder, upstream, lacks)
 
 
 def eventually(holds: Callable[[], bool], timeout_s: float = 10.0) -> bool:
@@ -269,6 +272,19 @@ def test_an_answer_cut_in_the_middle_is_an_error_to_the_caller(house: House) -> 
 def test_time_runs_out(house: House) -> None:
     status, error, _ = house.error(request_of(10, "quick"), {"X-Do": "hang"})
     assert (status, error["code"]) == (504, "timeout")
+    assert house.upstream.left.acquire(timeout=10)
+    assert house.forwarder.in_flight == 0
+
+
+def test_time_runs_out_where_no_node_can_hold_the_model(house: House) -> None:
+    house.lacks["a/b/c"] = "Waits for room: one replica needs 1 GPUs; no node is alive."
+    try:
+        status, error, _ = house.error(request_of(10, "quick"), {"X-Do": "hang"})
+    finally:
+        house.lacks.clear()
+    assert (status, error["code"]) == (503, "unavailable")
+    assert error["message"] == "deployment 'quick' has no replica, and none can start."
+    assert error["hint"].startswith("Waits for room: one replica needs 1 GPUs; no node is alive. Join a node")
     assert house.upstream.left.acquire(timeout=10)
     assert house.forwarder.in_flight == 0
 

@@ -43,6 +43,7 @@ class Forwarder:
             own error, which frees its slot, comes first.
         is_held: Whether requests to a deployment may now be held until a replica is up. That time does
             not count.
+        find_lack: What no node has that a replica of a deployment needs; empty when one may start.
     """
 
     def __init__(
@@ -51,10 +52,12 @@ class Forwarder:
         *,
         margin_s: float = 2.0,
         is_held: Callable[[DeploymentKey], bool] = lambda _key: False,
+        find_lack: Callable[[DeploymentKey], str] = lambda _key: "",
     ) -> None:
         self._pool = pool or UpstreamPool()
         self._margin_s = margin_s
         self._is_held = is_held
+        self._find_lack = find_lack
         self._targets: dict[tuple[str, str], tuple[Origin, bytes]] = {}
         self.in_flight = 0
 
@@ -64,7 +67,8 @@ class Forwarder:
         """POST to `path` below the route's URL and pass the answer on.
 
         Raises:
-            Unavailable: when the upstream cannot be reached or ends before its answer is complete.
+            Unavailable: when the upstream cannot be reached or ends before its answer is complete, or no
+                answer came in time because no node can hold a replica.
             Timeout: when nothing moves for the route's time-out, or for 10 minutes longer while it is held.
             ClientGone: when the caller leaves; the upstream connection is closed then.
         """
@@ -90,6 +94,9 @@ class Forwarder:
                     watch.stop()
             except UpstreamLost as lost:
                 raise _cut(lost, route) from lost
+            except Timeout as late:
+                lack = self._find_lack(route.key)
+                raise _nowhere(route, lack) if lack else late from late
             finally:
                 self._pool.release(origin, upstream)
         finally:
@@ -142,6 +149,14 @@ def _length(scope: Scope, body: Body) -> int | None:
     if not declared.isdigit() or len(declared) > 20:
         raise BadRequest(f"Content-Length {declared[:40].decode('latin-1')!r} is not a number.")
     return int(declared)
+
+
+def _nowhere(route: RouteView, lack: str) -> Unavailable:
+    return Unavailable(
+        f"deployment {route.name!r} has no replica, and none can start.",
+        hint=f"{lack} Join a node that has it (`roost node`).",
+        context={"url": route.url},
+    )
 
 
 def _cut(lost: UpstreamLost, route: RouteView) -> Unavailable:

@@ -15,6 +15,7 @@ from roost.records.database import Database
 from roost.records.deployments import DeploymentRow, list_active_versions, list_by_key
 from roost.services.changes import Changes
 from roost.services.deployment_rows import serves
+from roost.serving.shortage import waits_for_a_node
 
 _log = logging.getLogger("roost.routes")
 
@@ -32,7 +33,10 @@ class Route:
         capability: None for a serve-app.
         timeout_s: Longest time a request may take.
         answers: Whether a replica can take a request now, or Ray holds it until one can.
-        holds: Whether Ray may be holding requests: it is paused, woken by one, or replaced in place.
+        holds: Whether Ray may be holding requests beyond their time: it is paused, woken by one, or replaced
+            in place.
+        lacks: What no node has that a replica needs; empty while one may start. A node may come, so Ray holds
+            requests all the same, but no longer than their own time.
         ray_status: Ray's status of the application; `NOT_STARTED` when Ray has none.
     """
 
@@ -44,6 +48,7 @@ class Route:
     timeout_s: float
     answers: bool = True
     holds: bool = False
+    lacks: str = ""
     ray_status: str = "RUNNING"
 
 
@@ -86,6 +91,11 @@ class RouteTable:
         """Whether Ray may be holding requests to a deployment until a replica is up."""
         route = self._routes.get(str(key))
         return route is not None and route.holds
+
+    def find_lack(self, key: DeploymentKey) -> str:
+        """What no node has that a replica of a deployment needs; empty while one may start, or runs."""
+        route = self._routes.get(str(key))
+        return route.lacks if route is not None else ""
 
     def snapshot(self) -> list[Route]:
         """All routes, ordered by name."""
@@ -160,7 +170,8 @@ def _find_route(row: DeploymentRow, serve_url: str) -> Route | None:
     except RoostError as error:  # one bad record must not close the others' routes
         _log.error("deployment %r has no route: %s", row.key, error)
         return None
-    holds = _holds(row)
+    lacks = row.message if not serves(row) and waits_for_a_node(row.message) else ""
+    held = _holds(row)
     return Route(
         name=row.name,
         key=key,
@@ -168,8 +179,9 @@ def _find_route(row: DeploymentRow, serve_url: str) -> Route | None:
         capability=row.capability,
         phase=row.phase,
         timeout_s=row.timeout_s,
-        answers=holds or serves(row) or _is_replaced(row),
-        holds=holds,
+        answers=held or serves(row) or _is_replaced(row),
+        holds=held and not lacks,
+        lacks=lacks,
         ray_status=row.ray_status,
     )
 
@@ -201,7 +213,9 @@ def _wrong_capability(route: Route, capability: str) -> WrongCapability:
 
 
 def _unavailable(route: Route) -> Unavailable:
-    if route.phase == "failed":
+    if route.lacks:
+        hint = f"{route.lacks} Join a node that has it (`roost node`)."
+    elif route.phase == "failed":
         hint = f"`roost logs {route.key}` shows why; deploy it again when that is mended."
     else:
         hint = "Try again in a moment."

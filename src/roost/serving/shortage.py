@@ -15,6 +15,9 @@ BESIDE: Final = (
     "The replicas of the version before go on serving; rollout='in_place' would replace them, with a gap."
 )
 
+_NONE_ALIVE: Final = "no node is alive."
+_NONE_SO_LARGE: Final = "no node has that much, also when empty."
+
 _GIB: Final = 1024**3
 _UNITS: Final = {"CPU": "CPUs", "GPU": "GPUs", "memory": "GiB of memory", VRAM: "MiB of GPU memory"}
 _SHOWN: Final = 3
@@ -28,13 +31,18 @@ def shortage(options: Mapping[str, Any], nodes: Sequence[NodeInfo], *, made_on: 
         return f"{wants}; it is being made on {made_on!r}."
     able = [node for node in nodes if could_fit(options, node)]
     if not nodes:
-        return f"{wants}; no node is alive."
+        return f"{wants}; {_NONE_ALIVE}"
     if not able:
-        return f"{wants}; no node has that much, also when empty."
+        return f"{wants}; {_NONE_SO_LARGE}"
     largest = min(able, key=lambda node: _missing(needed, node))
     return (
         f"{wants}; no node has it free (largest: {label(largest)!r} with {_amounts(_free(needed, largest))})."
     )
+
+
+def waits_for_a_node(message: str) -> bool:
+    """Whether a message of `shortage` says that only another node would help: no pause makes that room."""
+    return _NONE_ALIVE in message or _NONE_SO_LARGE in message
 
 
 def in_the_way(holders: Sequence[Holder]) -> str:

@@ -201,6 +201,58 @@ def test_where_ray_holds_requests(
         assert table.resolve("det/ssd", "detection").answers
 
 
+NEEDS = "Waits for room: one replica needs 0.1 CPUs, 1 GPUs"
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"phase": "deploying", "pause": "waking"},
+        {"phase": "deploying", "in_place": True},
+        {"phase": "deploying", "autoscaling": {"min_replicas": 0}},
+        {"phase": "unhealthy"},
+    ],
+)
+@pytest.mark.parametrize("lack", ["no node is alive.", "no node has that much, also when empty."])
+def test_nothing_is_held_beyond_its_time_for_what_no_node_can_hold(
+    db: Database, changes: Changes, columns: dict[str, Any], lack: str
+) -> None:
+    message = f"{NEEDS}; {lack}"
+    add(db, DETECTOR, replicas=[], message=message, **columns)
+    table = RouteTable(db, changes, serve_url="http://s")
+    table.reload()
+    assert (table.holds(DETECTOR), table.find_lack(DETECTOR)) == (False, message)
+    assert table.resolve("det/ssd", "detection").answers, "the node may come back in time"
+
+
+def test_a_first_deploy_that_no_node_can_hold_says_what_is_missing(db: Database, changes: Changes) -> None:
+    message = f"{NEEDS}; no node is alive."
+    add(db, DETECTOR, phase="deploying", replicas=[], message=message)
+    table = RouteTable(db, changes, serve_url="http://s")
+    table.reload()
+    with pytest.raises(Unavailable) as raised:
+        table.resolve("det/ssd", "detection")
+    assert raised.value.hint == f"{message} Join a node that has it (`roost node`)."
+
+
+@pytest.mark.parametrize(
+    ("message", "replicas"),
+    [
+        (f"{NEEDS}; it is being made on 'n1'.", []),
+        (f"{NEEDS}; no node has that much, also when empty.", RUNNING),
+    ],
+)
+def test_room_that_may_come_and_replicas_that_run_are_no_lack(
+    db: Database, changes: Changes, message: str, replicas: list[dict[str, Any]]
+) -> None:
+    add(db, DETECTOR, phase="deploying", pause="waking", replicas=replicas, message=message)
+    table = RouteTable(db, changes, serve_url="http://s")
+    table.reload()
+    assert (table.holds(DETECTOR), table.find_lack(DETECTOR)) == (True, "")
+    assert table.resolve("det/ssd", "detection").answers
+    assert table.find_lack(DeploymentKey("not", "deployed", "run1")) == ""
+
+
 def test_nothing_is_held_for_what_is_not_deployed(table: RouteTable) -> None:
     assert not table.holds(DeploymentKey("not", "deployed", "run1"))
 
