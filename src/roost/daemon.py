@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import signal
@@ -15,6 +14,7 @@ import psutil
 
 from roost.engine.embedded.cluster import EmbeddedCluster
 from roost.errors import BadRequest, Conflict
+from roost.file_lock import FileLock
 from roost.settings import read_settings
 
 _POLL_S = 0.05
@@ -27,67 +27,47 @@ class HomeLock:
     """
 
     def __init__(self, home: Path) -> None:
-        self._path = home / "server.lock"
-        self._descriptor: int | None = None
+        self._home = home
+        self._lock = FileLock(home / "server.lock")
 
     def take(self, url: str) -> None:
         """Take the lock, or say which server has it.
 
         Raises:
             Conflict: naming the other server.
+            BadRequest: the home cannot be written to.
         """
+        state = {"pid": os.getpid(), "started_at": psutil.Process().create_time(), "url": url}
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+            taken = self._lock.take(json.dumps(state))
         except OSError as error:
             raise BadRequest(
-                f"home {str(self._path.parent)!r} cannot be used: {error.strerror or error}.",
+                f"home {str(self._home)!r} cannot be used: {error.strerror or error}.",
                 hint="Name a folder that you may write to, with --home or ROOST_HOME.",
             ) from error
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
+        if not taken:
             holder = self.holder() or {}
             raise Conflict(
-                f"A Roost server already runs in {str(self._path.parent)!r}: "
+                f"A Roost server already runs in {str(self._home)!r}: "
                 f"pid {holder.get('pid', '?')} at {holder.get('url', '?')}.",
-                hint=f"Use it, end it with `roost down --home {self._path.parent}`, or take another --home.",
-            ) from None
-        started_at = psutil.Process().create_time()
-        state = {"pid": os.getpid(), "started_at": started_at, "url": url}
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, json.dumps(state).encode(), 0)
-        self._descriptor = descriptor
+                hint=f"Use it, end it with `roost down --home {self._home}`, or take another --home.",
+            )
 
     def is_free(self) -> bool:
         """Whether no server holds it now."""
-        try:
-            descriptor = os.open(self._path, os.O_RDWR)
-        except FileNotFoundError:
-            return True
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        else:
-            return True
-        finally:
-            os.close(descriptor)
+        return self._lock.is_free()
 
     def holder(self) -> dict[str, Any] | None:
         """What the last holder wrote; None when that cannot be read."""
         try:
-            found = json.loads(self._path.read_bytes())
-        except (OSError, ValueError):
+            found = json.loads(self._lock.find_content() or b"")
+        except ValueError:
             return None
         return found if isinstance(found, dict) else None
 
-    def release(self) -> None:
-        """Give the lock back."""
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
+    def release(self, *, remove: bool = False) -> None:
+        """Give the lock back; with `remove` no file of it is left."""
+        self._lock.release(remove=remove)
 
 
 def end_server(flags: dict[str, Any], timeout_s: float) -> str:

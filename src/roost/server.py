@@ -6,15 +6,17 @@ import logging
 import signal
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import uvicorn
 
 import roost
 from roost.app import create_app
 from roost.daemon import HomeLock
-from roost.errors import BadRequest, PortTaken
+from roost.errors import BadRequest, PortTaken, RoostError
 from roost.hosts import is_loopback
 from roost.logs import configure_logging
 from roost.parts import Parts
@@ -36,13 +38,16 @@ def run(flags: dict[str, Any]) -> None:
     settings = read_settings(flags)
     configure_logging(settings.log_level)
     check_exposure(settings)
-    lock = HomeLock(settings.home_dir)
+    with _no_folders_left(settings):
+        _run_alone(settings, HomeLock(settings.home_dir))
+
+
+def _run_alone(settings: Settings, lock: HomeLock) -> None:
     lock.take(settings.url)
     # Until the loop runs, SIGTERM ends as Ctrl-C does: by an exception that cleans up on its way.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        listener = listen(settings)
-        parts = Parts(settings)
+        listener, parts = _accepted(settings, lock)
         _log.info("Roost %s listens at %s (home %s)", roost.__version__, settings.url, settings.home_dir)
         _run_parts(parts, listener)
     except KeyboardInterrupt:
@@ -50,6 +55,30 @@ def run(flags: dict[str, Any]) -> None:
     finally:
         lock.release()
     _log.info("Roost has stopped")
+
+
+def _accepted(settings: Settings, lock: HomeLock) -> tuple[socket.socket, Parts]:
+    with ExitStack() as refused:
+        refused.callback(lock.release, remove=True)
+        listener = refused.enter_context(listen(settings))
+        parts = Parts(settings)
+        refused.pop_all()
+    return listener, parts
+
+
+@contextmanager
+def _no_folders_left(settings: Settings) -> Iterator[None]:
+    """Remove folders that a refused start has made, as far as nothing is in them."""
+    storage = urlsplit(settings.resolved_storage_url)
+    folders = [settings.home_dir, *([Path(unquote(storage.path))] if storage.scheme == "file" else [])]
+    made = {each for folder in folders for each in (folder, *folder.parents) if not each.exists()}
+    try:
+        yield
+    except RoostError:
+        for folder in sorted(made, key=lambda each: len(each.parts), reverse=True):
+            with suppress(OSError):
+                folder.rmdir()
+        raise
 
 
 def check_exposure(settings: Settings) -> None:

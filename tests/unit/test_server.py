@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from roost.app import create_app, openapi_document
 from roost.errors import BadRequest, PortTaken
 from roost.parts import Parts, serve_settings
 from roost.records.upgrade import upgrade
-from roost.server import _Server, check_exposure, listen
+from roost.server import _Server, check_exposure, listen, run
 from roost.settings import Settings, read_settings
 
 
@@ -74,6 +75,41 @@ def test_an_address_that_is_not_here_cannot_be_listened_on() -> None:
         listen(Settings(host="192.0.2.77"))
     assert caught.value.hint is not None
     assert "--port" in caught.value.hint
+
+
+class TestRefused:
+    """What is refused leaves nothing: neither folders nor a lock."""
+
+    @pytest.fixture(autouse=True)
+    def _as_before(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+        monkeypatch.setattr("roost.server.configure_logging", lambda level: None)
+        before = signal.getsignal(signal.SIGTERM)
+        yield
+        signal.signal(signal.SIGTERM, before)
+
+    def test_an_address_that_is_taken(self, tmp_path: Path) -> None:
+        with pytest.raises(PortTaken):
+            run({"home": tmp_path / "deep" / "home", "host": "192.0.2.77", "insecure": True})
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize(
+        "flags",
+        [{"fake_gpus": ["12"]}, {"cluster_host": "0.0.0.0"}, {"ray_dashboard_url": "ftp://ray"}],
+    )
+    def test_settings_that_make_no_sense(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: dict[str, Any]
+    ) -> None:
+        monkeypatch.setattr("roost.server.listen", lambda settings: socket.socket())
+        with pytest.raises(BadRequest):
+            run({"home": tmp_path / "home", **flags})
+        assert list(tmp_path.iterdir()) == []
+
+    def test_what_was_there_stays(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("roost.server.listen", lambda settings: socket.socket())
+        (tmp_path / "storage").mkdir()
+        with pytest.raises(BadRequest):
+            run({"home": tmp_path, "fake_gpus": ["12"]})
+        assert [each.name for each in tmp_path.iterdir()] == ["storage"]
 
 
 def test_signals_drain_and_are_not_raised_again() -> None:

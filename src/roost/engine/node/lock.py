@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 from pathlib import Path
 from typing import Final
 
 from roost.errors import BadRequest, Conflict, InvalidName
+from roost.file_lock import FileLock
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", re.ASCII)
 
@@ -31,9 +31,9 @@ class NodeLock:
     """Held by the process of a node for as long as it lives; the kernel frees it when the process dies."""
 
     def __init__(self, folder: Path, name: str) -> None:
-        self._path = folder / "node.lock"
+        self._folder = folder
         self._name = name
-        self._descriptor: int | None = None
+        self._lock = FileLock(folder / "node.lock")
 
     def take(self) -> None:
         """Take it.
@@ -43,28 +43,19 @@ class NodeLock:
             BadRequest: the folder cannot be written to.
         """
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+            taken = self._lock.take(str(os.getpid()))
         except OSError as error:
             raise BadRequest(
-                f"{str(self._path.parent)!r} cannot be used: {error.strerror or error}.",
+                f"{str(self._folder)!r} cannot be used: {error.strerror or error}.",
                 hint="Name a home that you may write to, with --home or ROOST_HOME.",
             ) from error
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = os.pread(descriptor, 20, 0).decode(errors="replace").strip() or "?"
-            os.close(descriptor)
+        if not taken:
+            holder = (self._lock.find_content() or b"")[:20].decode(errors="replace").strip() or "?"
             raise Conflict(
                 f"A node named {self._name!r} of this home runs already (pid {holder}).",
                 hint="Give this one another --name.",
-            ) from None
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
-        self._descriptor = descriptor
+            )
 
     def release(self) -> None:
         """Give it back."""
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
+        self._lock.release()
