@@ -94,6 +94,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (("--address", "nowhere"), 1, "address 'nowhere' is not valid"),
         (("--node-ip", "0.0.0.0"), 1, "--node-ip '0.0.0.0' is no address of a node"),
         (("--name", "../x"), 2, "node name '../x' is not valid"),
+        (("--name", ""), 2, "node name '' is not valid"),
         (("--fake-gpu", "12GiB"), 1, "No embedded cluster runs in "),
     ],
 )

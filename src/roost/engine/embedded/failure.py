@@ -1,7 +1,8 @@
-"""Why a start failed: the right log, its last useful lines, and a copy that outlives the cluster."""
+"""Why a start failed: the right log, its first error and last lines, and a copy that outlives the cluster."""
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +12,11 @@ from roost.engine.ansi import strip_ansi
 from roost.errors import EngineStartFailed
 
 _LINES: Final = 8
-_TAIL_BYTES: Final = 64 * 1024
+_READ_BYTES: Final = 64 * 1024
+# Ray's own lines say how grave they are: `[2026-11-30 18:40:01,123 E 812 812] (raylet) main.cc:95: ...`.
+_TELLS: Final = re.compile(
+    r"^\[[^\]]* [ECF] \d+ \d+\]|^\w*(Error|Exception): |Check failed|Timed out waiting"
+)
 _LOGS_OF: Final = {
     "gcs_server": ("gcs_server.err", "gcs_server.out"),
     "raylet": ("raylet.err", "raylet.out"),
@@ -36,20 +41,33 @@ def start_failed(what: str, kept: Path, dead: Sequence[str]) -> EngineStartFaile
         lines = last_lines(kept / name)
         if lines:
             shown = "\n".join(f"  {line}" for line in lines)
+            error = find_first_error(kept / name)
+            first = f"Its first error: {error}\n" if error and error not in lines else ""
             return EngineStartFailed(
-                f"{what} The end of {str(kept / name)!r}:\n{shown}\n",
+                f"{what} {first}The end of {str(kept / name)!r}:\n{shown}\n",
                 hint=f"All logs of this start are in {str(kept)!r}.",
             )
     return EngineStartFailed(what, hint=f"It left no log lines in {str(kept)!r}.")
 
 
+def find_first_error(path: Path) -> str | None:
+    """The first line that tells an error: what follows it, often a stack of calls, only tells where."""
+    return next((line for line in _read_lines(path, from_end=False) if _TELLS.search(line)), None)
+
+
 def last_lines(path: Path, count: int = _LINES) -> list[str]:
     """The last non-blank lines, without terminal escapes; empty when there is no such file."""
+    return _read_lines(path, from_end=True)[-count:]
+
+
+def _read_lines(path: Path, *, from_end: bool) -> list[str]:
+    """The non-blank lines of the first or last `_READ_BYTES`."""
     try:
         with path.open("rb") as file:
-            file.seek(0, 2)
-            file.seek(max(0, file.tell() - _TAIL_BYTES))
-            text = file.read().decode(errors="replace")
+            if from_end:
+                file.seek(0, 2)
+                file.seek(max(0, file.tell() - _READ_BYTES))
+            text = file.read(_READ_BYTES).decode(errors="replace")
     except OSError:
         return []
-    return [line.rstrip()[:400] for line in strip_ansi(text).splitlines() if line.strip()][-count:]
+    return [line.rstrip()[:400] for line in strip_ansi(text).splitlines() if line.strip()]

@@ -42,6 +42,7 @@ def drain(
     *,
     timeout_s: float,
     hurry: Callable[[], bool],
+    on_left: Callable[[int], None],
 ) -> int:
     """Have Ray move the replicas of this node elsewhere; how many are still here at the end.
 
@@ -49,8 +50,10 @@ def drain(
 
     Args:
         timeout_s: Told to Ray, too: replicas for which there is no room elsewhere are stopped in time.
+        on_left: Told how many are here, at first and whenever their number changes.
     """
     left = count_replicas(cluster_id)
+    on_left(left)
     raylet = find_raylet(cluster_id)
     if not left or raylet is None or timeout_s <= 0:
         return left
@@ -67,7 +70,9 @@ def drain(
     try:
         while left and not hurry() and time.monotonic() < deadline and call.poll() in (None, 0):
             time.sleep(_POLL_S)
-            left = count_replicas(cluster_id)
+            before, left = left, count_replicas(cluster_id)
+            if left != before:
+                on_left(left)
     finally:
         if call.poll() is None:
             call.kill()

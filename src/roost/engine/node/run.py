@@ -75,7 +75,7 @@ def _offer(options: NodeOptions) -> Offer:
     if options.node_ip is not None:
         check_host(options.node_ip, flag="--node-ip")
     return Offer(
-        name=check_node_name(options.name or socket.gethostname()),
+        name=check_node_name(socket.gethostname() if options.name is None else options.name),
         num_cpus=options.num_cpus,
         num_gpus=options.num_gpus,
         cards=fake_cards(options.fake_gpus) if options.fake_gpus else measure_cards(),

@@ -22,7 +22,7 @@ class Joinable(Protocol):
 
     def join(self, cluster: ClusterAddress, should_abort: Callable[[], bool]) -> None: ...
     def alive(self) -> bool: ...
-    def leave(self, *, drain_s: float, hurry: Callable[[], bool]) -> int: ...
+    def leave(self, *, drain_s: float, hurry: Callable[[], bool], on_left: Callable[[int], None]) -> int: ...
     def end_remains(self) -> bool: ...
 
 
@@ -55,6 +55,7 @@ class NodeService:
         self._say = say
         self._drain_s = drain_s
         self._answers = answers or takes_connections
+        self._draining = False
 
     def run(self, on_joined: Callable[[ClusterAddress], None]) -> None:
         """Return when the node has left; `on_joined` is called when it has joined for the first time.
@@ -123,11 +124,27 @@ class NodeService:
                 return
 
     def _depart(self) -> None:
-        if self._node.alive():
-            self._say("Leaving. Replicas are moved elsewhere first; once more to leave at once.")
-        left = self._node.leave(drain_s=self._drain_s, hurry=self.hurry.is_set)
+        joined = self._node.alive()
+        left = self._node.leave(drain_s=self._drain_s, hurry=self.hurry.is_set, on_left=self._say_left)
         if left:
-            self._say(f"{left} replica{'' if left == 1 else 's'} did not find another place in time.")
+            self._say(f"{_replicas(left)} did not find another place in time.")
+        if joined:
+            self._say("This node has left the cluster.")
+
+    def _say_left(self, left: int) -> None:
+        """Told how many replicas are still here, at first and at each change."""
+        if left == 0:
+            self._say("No replica is here any more." if self._draining else "Leaving; no replica is here.")
+            return
+        if not self._draining:
+            patience = f"for up to {self._drain_s:g} s; once more to leave at once"
+            self._say(f"Leaving. Moves what is here elsewhere first, {patience}.")
+        self._say(f"Still here: {_replicas(left)}.")
+        self._draining = True
+
+
+def _replicas(count: int) -> str:
+    return "1 replica" if count == 1 else f"{count} replicas"
 
 
 def takes_connections(cluster: ClusterAddress) -> bool:

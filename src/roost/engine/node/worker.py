@@ -129,8 +129,17 @@ class WorkerNode:
         state = self._state
         return state is not None and bool(state.core) and all(is_running(core) for core in state.core)
 
-    def leave(self, *, drain_s: float = 0.0, hurry: Callable[[], bool] = lambda: False) -> int:
+    def leave(
+        self,
+        *,
+        drain_s: float = 0.0,
+        hurry: Callable[[], bool] = lambda: False,
+        on_left: Callable[[int], None] = lambda _: None,
+    ) -> int:
         """Have replicas moved elsewhere for up to `drain_s` seconds, then end all processes of the node.
+
+        Args:
+            on_left: Told how many replicas are here, at first and whenever their number changes.
 
         Returns:
             How many replicas were still here when it left. Ending takes about 2 s at most.
@@ -143,6 +152,7 @@ class WorkerNode:
                 self._environment,
                 timeout_s=drain_s,
                 hurry=lambda: hurry() or not self.alive(),
+                on_left=on_left,
             )
         self.end_remains()
         return left

@@ -11,6 +11,7 @@ from roost.engine.node.service import NodeService
 from roost.errors import EngineStartFailed, EngineUnavailable, RoostError
 
 CLUSTER = ClusterAddress("10.0.0.5", 6379)
+MOVES = "Leaving. Moves what is here elsewhere first, for up to 7 s; once more to leave at once."
 RESTARTED = ClusterAddress("10.0.0.5", 6379, "another token")
 
 
@@ -27,6 +28,7 @@ class FakeNode:
     results: list[RoostError | None] = field(default_factory=list)
     lives: list[int] = field(default_factory=list)
     left_behind: bool = False
+    replicas_seen: list[int] = field(default_factory=list)
     replicas_left: int = 0
     joined: list[ClusterAddress] = field(default_factory=list)
     left_with: list[float] = field(default_factory=list)
@@ -45,8 +47,10 @@ class FakeNode:
         self.lives[0] -= 1
         return True
 
-    def leave(self, *, drain_s: float, hurry: Callable[[], bool]) -> int:
+    def leave(self, *, drain_s: float, hurry: Callable[[], bool], on_left: Callable[[int], None]) -> int:
         self.left_with.append(drain_s)
+        for left in self.replicas_seen:
+            on_left(left)
         return self.replicas_left
 
     def end_remains(self) -> bool:
@@ -74,7 +78,7 @@ def serve(
 
 
 def test_it_stays_until_it_is_told_to_leave_and_drains() -> None:
-    node = FakeNode(results=[None], lives=[99], replicas_left=2)
+    node = FakeNode(results=[None], lives=[99], replicas_seen=[3, 2], replicas_left=2)
     ran = serve(node, iter([CLUSTER]), lambda _: True)
     looks: list[int] = []
 
@@ -87,9 +91,27 @@ def test_it_stays_until_it_is_told_to_leave_and_drains() -> None:
     ran.run()
     assert (ran.joined, node.joined, node.left_with) == ([CLUSTER], [CLUSTER], [7.0])
     assert ran.said == [
-        "Leaving. Replicas are moved elsewhere first; once more to leave at once.",
+        MOVES,
+        "Still here: 3 replicas.",
+        "Still here: 2 replicas.",
         "2 replicas did not find another place in time.",
+        "This node has left the cluster.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("seen", "said"),
+    [
+        ([1, 0], [MOVES, "Still here: 1 replica.", "No replica is here any more."]),
+        ([0], ["Leaving; no replica is here."]),
+    ],
+)
+def test_a_node_that_is_empty_or_becomes_so_says_that(seen: list[int], said: list[str]) -> None:
+    node = FakeNode(results=[None], lives=[99], replicas_seen=seen)
+    ran = serve(node, iter([CLUSTER]), lambda _: True)
+    node.on_look = ran.service.leave.set
+    ran.run()
+    assert ran.said == [*said, "This node has left the cluster."]
 
 
 def test_a_cluster_that_is_starting_is_waited_for_and_told_once() -> None:
