@@ -94,7 +94,7 @@ def print_deployment(deployment: Deployment) -> None:
         fields["replaces"] = deployment.replaced_bundle_fingerprint
     if deployment.failures:
         fields["failures"] = f"{deployment.failures} failed starts of this version"
-    fields["last use"] = _time(deployment.used_at)
+    fields["last known use"] = _time(deployment.used_at)
     seen = _time(deployment.observed_at)
     fields["observed"] = f"{seen} (stale: Ray has been out of reach since)" if deployment.stale else seen
     for replica in deployment.replicas:

@@ -16,10 +16,11 @@ import roost
 from roost.bundle.worker import PROVIDES_VARIABLE
 from roost.cli.nodes import describe_cards, has_cards
 from roost.cli.output import JsonFlag, print_json, print_table
+from roost.cli.unreachable import next_step
 from roost.client import control_calls
 from roost.client.environment import server_url
 from roost.contracts.info import EngineInfo, NodeInfo, ServerInfo
-from roost.errors import RoostError
+from roost.errors import RoostError, ServerUnreachable
 from roost.hosts import is_loopback
 from roost.sdk.connection import current_client
 from roost.sdk.deployments import list_deployed_models
@@ -60,6 +61,9 @@ def _findings() -> Iterator[Finding]:
     yield from _shared_memory()
     try:
         info = current_client().run(control_calls.info(exposed=True))
+    except ServerUnreachable as error:
+        yield Finding("server", "failed", error.message, next_step(error))
+        return
     except RoostError as error:
         yield Finding("server", "failed", error.message, error.hint or "")
         return

@@ -63,7 +63,8 @@ class Deployment(Wire):
         replaced_bundle_fingerprint: The one still being replaced during a rollout, else `""`.
         num_replicas: How many are wanted; with `autoscaling`, how many it started with.
         failures: Failed starts of this generation.
-        used_at: When it was last known to be used: deployed, woken, or asked by a caller.
+        used_at: When it was last known to be used: deployed, woken, or asked by a caller. Its replicas are
+            asked only when an idle limit or another's room depends on it: it may have been used since.
         generation: Counts the changes of the wanted state.
         observed_generation: The generation the last observation was of.
         version: Grows with every change of this record; for waiting on the next change.

@@ -52,7 +52,7 @@ def test_how_it_is_to_be_run_is_told_and_shown(cli: Cli) -> None:
     assert shown["scaling"] == "0 to 4 by load, 1.5 ongoing requests each"
     assert shown["rollout"] == "in_place"
     assert shown["pause"] == "never for others (pinned), and after 60 s without a request"
-    assert shown["last use"] == "2026-01-01 00:00:00 UTC"
+    assert shown["last known use"] == "2026-01-01 00:00:00 UTC"
 
 
 def test_what_is_left_out_takes_its_default(cli: Cli) -> None:
