@@ -109,3 +109,79 @@ def test_the_marks_import_neither_ray_nor_a_web_framework() -> None:
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert result.stdout == "[]\n"
+
+
+class Greeter:
+    @serve.endpoint
+    def greet(self, name: str) -> str:
+        return name
+
+    @serve.endpoint(timeout_s=5)
+    async def wait(self) -> None:
+        """Waits."""
+
+    def plain(self) -> None:
+        """No endpoint."""
+
+
+def test_endpoint_returns_the_method_unchanged_but_for_its_mark() -> None:
+    assert serve.servable_kind(Greeter) == ("endpoint", None)
+    assert serve.endpoint_marks(Greeter) == {
+        "greet": serve.EndpointMark(None),
+        "wait": serve.EndpointMark(5),
+    }
+    assert Greeter().greet("Ada") == "Ada"
+
+
+def test_a_subclass_of_a_class_with_endpoints_is_one() -> None:
+    class Child(Greeter):
+        def greet(self, name: str) -> str:
+            return name * 2
+
+        @serve.endpoint
+        def more(self) -> int:
+            return 1
+
+    assert serve.servable_kind(Child) == ("endpoint", None)
+    assert list(serve.endpoint_marks(Child)) == ["greet", "wait", "more"]
+
+
+def test_a_class_is_served_in_one_way_only() -> None:
+    @serve.ingress(app)
+    class Both(Greeter):
+        pass
+
+    class Mixed(Detector):
+        @serve.endpoint
+        def more(self) -> int:
+            return 1
+
+    with pytest.raises(InvalidServable, match="Both has an ingress and the endpoint 'greet'"):
+        serve.servable_kind(Both)
+    with pytest.raises(InvalidServable, match="Mixed has the capability 'detection' and the endpoint 'more'"):
+        serve.servable_kind(Mixed)
+
+
+def test_two_endpoints_of_one_name_are_refused() -> None:
+    with pytest.raises(InvalidServable, match=r"Twice\.say' is marked as an endpoint twice"):
+
+        class Twice:
+            @serve.endpoint
+            def say(self) -> str:
+                return "one"
+
+            @serve.endpoint  # type: ignore[no-redef]
+            def say(self) -> str:  # noqa: F811
+                return "two"
+
+
+@pytest.mark.parametrize("not_a_method", [1, "greet", Plain, property(len), staticmethod(len), len])
+def test_endpoint_refuses_what_is_no_method(not_a_method: Any) -> None:
+    with pytest.raises(InvalidServable, match="is not a method written with def"):
+        serve.endpoint(not_a_method)
+
+
+@pytest.mark.parametrize("timeout_s", [0, -1, float("inf"), float("nan")])
+def test_a_timeout_that_is_none_is_refused(timeout_s: float) -> None:
+    with pytest.raises(InvalidServable, match="is not a positive number of seconds"):
+        serve.endpoint(timeout_s=timeout_s)

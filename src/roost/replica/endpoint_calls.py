@@ -109,9 +109,10 @@ class _ThreadItems:
         return item
 
     async def close(self) -> None:
-        """Close it now, or by the thread that is in it when that comes out."""
+        """Have it closed by a thread, or by the one that is in it when that comes out. Neither is waited for."""
         self._is_left = True
-        await self._threads.run(self._close)
+        if not self._entered.locked():
+            self._threads.submit(self._close)
 
     def _next(self) -> Any:
         try:
