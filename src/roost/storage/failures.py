@@ -92,7 +92,8 @@ def _translate(error: Exception, url: str, path: str) -> ArtifactNotFound | Unav
             return kind(f"storage {url!r} cannot be used: {what}.", hint=hint)
     if isinstance(error, (FileNotFoundError, NotFoundError)):
         return ArtifactNotFound(f"{path!r} is not in storage.")
-    if isinstance(error, (PermissionDeniedError, UnauthenticatedError)):
+    # A listing that is refused comes as a general error.
+    if isinstance(error, (PermissionDeniedError, UnauthenticatedError)) or "403 Forbidden" in text:
         return StorageDenied(
             f"storage {url!r} refuses access to {path!r}{_answer(text)}.",
             hint="Check its keys, and let them read, write, list and delete objects there.",

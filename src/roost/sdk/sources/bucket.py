@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import obstore
-from obstore.exceptions import NotFoundError, PreconditionError
+from obstore.exceptions import BaseError, NotFoundError, PreconditionError
 
 from roost.errors import InvalidWeights, NotFound, Unavailable
 from roost.sdk.progress import transfer
@@ -73,11 +73,20 @@ def list_files(backend: Backend, address: BucketAddress) -> list[StoredFile]:
         InvalidWeights: their names do not form one tree.
         NotFound: there is none.
     """
-    found = [
-        StoredFile(item["path"], item["size"], item["e_tag"])
-        for page in obstore.list(backend, chunk_size=_PAGE)
-        for item in page
-    ]
+    try:
+        found = [
+            StoredFile(item["path"], item["size"], item["e_tag"])
+            for page in obstore.list(backend, chunk_size=_PAGE)
+            for item in page
+        ]
+    except BaseError as error:
+        if "invalid path" not in str(error):
+            raise
+        # obstore itself refuses '..', '.', empty segments and control characters.
+        raise InvalidWeights(
+            f"an object below {str(address)!r} has a name that is not valid: {_first_line(error)}.",
+            hint="Copy the objects to keys that are plain relative paths, and import those.",
+        ) from error
     folders = {file.path.rpartition("/")[0] for file in found}
     files = [file for file in found if file.size or file.path not in folders]
     if not files:
@@ -138,6 +147,10 @@ def _write(path: Path, piece: _Piece, data: bytes) -> None:
         file.write(data)
 
 
+def _first_line(error: Exception) -> str:
+    return str(error).split("\n", 1)[0].rpartition("invalid path: ")[2].rstrip(".")[:300]
+
+
 def _changed(file: StoredFile) -> InvalidWeights:
     return InvalidWeights(
         f"object {file.path!r} changed while it was copied.",
@@ -151,7 +164,7 @@ def _as_source(address: BucketAddress) -> Iterator[None]:
         with translated(address.url, "/"):
             yield
     except Unavailable as error:
-        # The hints for Roost's own storage name its setting; here it is the URL that was given.
-        if "ROOST_STORAGE_URL" in (error.hint or ""):
-            error.hint = "Check the URL."
+        # Those hints are for Roost's own storage, which is a setting and is written to.
+        if "ROOST_STORAGE_URL" in (error.hint or "") or "write" in (error.hint or ""):
+            error.hint = "Check the URL, and let the credentials of this environment list and read there."
         raise
