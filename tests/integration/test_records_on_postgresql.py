@@ -1,4 +1,6 @@
-"""PostgreSQL keeps the promises of the records: their unit tests once more, and what it does its own way."""
+"""PostgreSQL keeps the promises of the records: the unit tests of records and services once more, and what it
+does its own way.
+"""
 
 from __future__ import annotations
 
@@ -8,27 +10,25 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import text
 from tests.unit.records import test_events, test_leases, test_models, test_races, test_upgrade
+from tests.unit.services import test_deployments, test_model_changes
+from tests.unit.services import test_events as test_service_events
+from tests.unit.services import test_models as test_service_models
 
-from roost.contracts.model import ClaimRequest, CommitRequest
-from roost.contracts.servable import ServableRef
-from roost.errors import ModelBusy, Unavailable
-from roost.keys import ModelKey
+from roost.errors import Unavailable
 from roost.records.database import Database
 from roost.records.tables import METADATA
-from roost.services.models import Models
-from roost.testing.fake_clock import FakeClock
-from roost.testing.memory_store import MemoryStore
+from roost.records.upgrade import upgrade
 from roost.testing.postgres import PostgresServer
 
-SHARED = (test_events, test_leases, test_models, test_races, test_upgrade)
-KEY = ModelKey("yolo", "coco", "imported")
-BUNDLE = "a" * 64
+RECORDS = (test_events, test_leases, test_models, test_races, test_upgrade)
+SERVICES = (test_deployments, test_model_changes, test_service_events, test_service_models)
+FIXTURES = ("place", "registry", "room", "server")
 
-for _module in SHARED:
-    for _name, _test in vars(_module).items():
-        if _name.startswith("test_"):
-            assert _name not in globals(), f"two shared tests are called {_name}"
-            globals()[_name] = _test
+for _module in RECORDS + SERVICES:
+    for _name, _value in vars(_module).items():
+        if _name.startswith(("test_", "Test")) or _name in FIXTURES:
+            assert _name not in globals(), f"two shared tests or fixtures are called {_name}"
+            globals()[_name] = _value
 
 
 @pytest.fixture
@@ -39,12 +39,30 @@ def empty_database(postgres: PostgresServer) -> Iterator[Database]:
     database.close()
 
 
+@pytest.fixture(scope="module")
+def upgraded(postgres: PostgresServer) -> str:
+    """One database for all tests that want tables: making one for each would take most of the time."""
+    url = postgres.new_database()
+    database = Database(url)
+    upgrade(database)
+    database.close()
+    return url
+
+
 @pytest.fixture
-def database(empty_database: Database) -> Database:
-    """A database with the tables of the code."""
-    with empty_database.connect_for_writing() as connection:
-        METADATA.create_all(connection)
-    return empty_database
+def database(upgraded: str) -> Iterator[Database]:
+    """A database with the tables of the migrations, all of them empty."""
+    database = Database(upgraded, busy_timeout_s=0.2)
+    with database.write() as session:
+        session.execute(text(f"TRUNCATE {', '.join(METADATA.tables)} RESTART IDENTITY"))
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def records_url(database: Database) -> str:
+    """Where an `InProcessServer` is to keep its records."""
+    return database.url
 
 
 def test_one_writer_at_a_time_and_readers_see_one_moment(database: Database) -> None:
@@ -90,22 +108,3 @@ def test_connections_that_the_server_ended_are_replaced(database: Database) -> N
     other.close()
     with database.read() as session:
         assert session.scalar(text("SELECT count(*) FROM leases")) == 0
-
-
-def test_the_registry(database: Database) -> None:
-    store = MemoryStore()
-    store.put("bundles", BUNDLE, b"zip")
-    clock = FakeClock()
-    models = Models(database, store, clock)
-    token = models.claim(KEY, ClaimRequest(mode="register", writer="ann\0")).token
-    assert token is not None
-    with pytest.raises(ModelBusy, match="being registered by 'ann'"):
-        models.claim(KEY, ClaimRequest(mode="register", writer="bob"))
-    assert models.list(phase="uploading").total == 1
-    servable = ServableRef(class_path="pkg:Model", kind="serve_app", bundle_fingerprint=BUNDLE)
-    saved = models.commit(KEY, token, CommitRequest(servable=servable, config={"a": "ü"}))
-    assert models.get(KEY) == saved
-    assert (saved.phase, saved.config, saved.created_at) == ("ready", {"a": "ü"}, clock.now())
-    assert models.claim(KEY, ClaimRequest(mode="register", writer="bob")).ready == saved
-    page = models.list(phase="ready", family="yolo")
-    assert (page.items, page.total) == ([saved], 1)

@@ -1,6 +1,6 @@
 """A writer of one model in a process of its own; `test_claims_race.py` starts several.
 
-Arguments: the folder of the records and the storage, the writer's name, the last step
+Arguments: the URL of the records, the folder of the storage, the writer's name, the last step
 (`claim`: hold the claim until stdin closes; `commit`: go through). A line on stdin lets it begin.
 It prints one word per step: `ready`, then `claimed` or `busy`, then `committed` or `lost`.
 """
@@ -26,9 +26,9 @@ KEY = ModelKey("yolo", "coco", "run-1")
 BUNDLE = "a" * 64
 
 
-def main(folder: Path, writer: str, last_step: str) -> None:
+def main(url: str, folder: Path, writer: str, last_step: str) -> None:
     """Write the model whose every file holds this writer's name."""
-    database = Database(f"sqlite:///{folder}/records.db")
+    database = Database(url)
     upgrade(database)
     artifacts = StoredArtifacts(ObjectStore.open((folder / "storage").as_uri()))
     models = Models(database, artifacts, SystemClock())
@@ -70,4 +70,4 @@ def say(word: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3])
+    main(sys.argv[1], Path(sys.argv[2]), sys.argv[3], sys.argv[4])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from roost.keys import ModelKey
 from roost.records.database import Database
 from roost.records.upgrade import upgrade
 from roost.services.clock import SystemClock
+from roost.services.model_claims import LEASE_S
 from roost.services.models import Models
 from roost.storage.artifacts import StoredArtifacts
 from roost.storage.download import download_tree
@@ -30,10 +32,10 @@ SCRIPT = Path(__file__).with_name("claims_writer.py")
 class Writer:
     """One writer process, led line by line."""
 
-    def __init__(self, folder: Path, name: str, last_step: str) -> None:
+    def __init__(self, url: str, folder: Path, name: str, last_step: str) -> None:
         self.name = name
         self.process = subprocess.Popen(
-            [sys.executable, str(SCRIPT), str(folder), name, last_step],
+            [sys.executable, str(SCRIPT), url, str(folder), name, last_step],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -50,6 +52,14 @@ class Writer:
         self.process.stdin.write("\n")
         self.process.stdin.flush()
 
+    def suspend(self) -> None:
+        """Stop it where it is, as a laptop's lid does."""
+        self.process.send_signal(signal.SIGSTOP)
+
+    def wake(self) -> None:
+        """Let it go on as if nothing had happened."""
+        self.process.send_signal(signal.SIGCONT)
+
     def end(self) -> None:
         """Kill it as `kill -9` does."""
         self.process.kill()
@@ -62,15 +72,15 @@ class Writer:
 class Place:
     """The records and the storage that the writers share, seen from the test."""
 
-    def __init__(self, folder: Path, stack: ExitStack) -> None:
+    def __init__(self, url: str, folder: Path, stack: ExitStack) -> None:
         self.folder = folder
-        self.database = Database(f"sqlite:///{folder}/records.db")
+        self.database = Database(url)
         self.artifacts = StoredArtifacts(ObjectStore.open((folder / "storage").as_uri()))
         self._stack = stack
 
     def start(self, *names: str, last_step: str = "commit") -> list[Writer]:
         """Writers that are ready to begin."""
-        writers = [Writer(self.folder, name, last_step) for name in names]
+        writers = [Writer(self.database.url, self.folder, name, last_step) for name in names]
         for writer in writers:
             self._stack.callback(writer.end)
         assert [writer.says() for writer in writers] == ["ready"] * len(names)
@@ -97,9 +107,9 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
+def place(empty_url: str, tmp_path: Path) -> Iterator[Place]:
     with ExitStack() as stack:
-        place = Place(tmp_path, stack)
+        place = Place(empty_url, tmp_path, stack)
         stack.callback(place.database.close)
         yield place
 
@@ -133,7 +143,8 @@ def test_writers_that_follow_each_other_never_mix(place: Place) -> None:
     place.assert_whole(shown, "loaded")
 
 
-def test_a_killed_writer_loses_its_claim(place: Place) -> None:
+def test_a_killed_writer_loses_its_claim_within_a_minute(place: Place) -> None:
+    assert LEASE_S < 60
     (killed,) = place.start("killed", last_step="claim")
     killed.go_on()
     assert killed.says() == "claimed"
@@ -142,7 +153,7 @@ def test_a_killed_writer_loses_its_claim(place: Place) -> None:
     with pytest.raises(ModelBusy, match="being saved by 'killed'"):
         place.models().claim(KEY, request)
     assert place.models().get(KEY).phase == "uploading"
-    later = place.models(later_s=31)
+    later = place.models(later_s=LEASE_S + 1)
     assert later.get(KEY).phase == "broken"
     assert later.list(phase="broken").total == 1
     assert later.claim(KEY, request).token is not None
@@ -158,23 +169,25 @@ def test_a_killed_writer_of_a_finished_model_leaves_it_whole(place: Place) -> No
     assert killed.says() == "claimed"
     killed.end()
     place.assert_whole("first", "loaded")
-    assert place.models(later_s=31).get_ready(KEY).saved.config == {"writer": "first"}
+    assert place.models(later_s=LEASE_S + 1).get_ready(KEY).saved.config == {"writer": "first"}
 
 
-def test_a_stale_writer_cannot_commit(place: Place) -> None:
-    (stale,) = place.start("stale", last_step="claim")
-    stale.go_on()
-    assert stale.says() == "claimed"
-    fresh = place.models(later_s=31).claim(KEY, ClaimRequest(mode="save", writer="fresh"))
+def test_a_suspended_writer_that_wakes_after_a_takeover_cannot_commit(place: Place) -> None:
+    (asleep,) = place.start("asleep", last_step="claim")
+    asleep.go_on()
+    assert asleep.says() == "claimed"
+    asleep.suspend()
+    fresh = place.models(later_s=LEASE_S + 1).claim(KEY, ClaimRequest(mode="save", writer="fresh"))
     assert fresh.token is not None
-    stale.go_on()
-    assert stale.says() == "lost"
+    asleep.go_on()
+    asleep.wake()
+    assert asleep.says() == "lost"
     assert place.models().get(KEY).phase == "uploading"
     assert place.models().renew(KEY, fresh.token).token == fresh.token
 
 
 def test_a_killed_write_leaves_the_records_readable_and_writable(place: Place) -> None:
-    # kill -9 in the middle of a transaction: SQLite drops what was not committed, and the lock.
+    # kill -9 in the middle of a transaction: what was not committed is dropped, and the lock.
     upgrade(place.database)
     script = (
         "import sys; from sqlalchemy import text; from roost.records.database import Database\n"

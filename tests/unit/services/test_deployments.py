@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,7 +25,6 @@ from roost.keys import DeploymentKey, ModelKey
 from roost.records.database import Database
 from roost.records.deployments import find_deployment, list_of_model
 from roost.records.models import ModelRow
-from roost.records.tables import METADATA
 from roost.services.changes import Changes
 from roost.services.deployments import Deployments
 from roost.services.engine_view import EngineView
@@ -93,11 +90,8 @@ class Room:
 
 
 @pytest.fixture
-def room(tmp_path: Path) -> Iterator[Room]:
-    db = Database(f"sqlite:///{tmp_path}/roost.db")
-    METADATA.create_all(db.engine)
-    yield Room(db)
-    db.close()
+def room(database: Database) -> Room:
+    return Room(database)
 
 
 RUNNING = {"replica_id": "r1", "state": "RUNNING", "node_id": "n1", "node_ip": "10.0.0.1", "outdated": False}

@@ -24,8 +24,8 @@ APP = "f__s__r"
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[InProcessServer]:
-    server = InProcessServer(tmp_path)
+def server(tmp_path: Path, records_url: str | None) -> Iterator[InProcessServer]:
+    server = InProcessServer(tmp_path, database_url=records_url)
     save_ready_model(server.db, MODEL)
     save_ready_model(server.db, OTHER)
     yield server

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from sqlalchemy import event
@@ -22,10 +20,10 @@ from roost.errors import (
 )
 from roost.keys import NO_WEIGHTS, ModelKey
 from roost.records.database import Database
-from roost.records.tables import METADATA
 from roost.services.model_claims import check_claimable
 from roost.services.models import Models
 from roost.storage.artifacts import sha256
+from roost.storage.manifest import Chunk, FileEntry, Manifest
 from roost.testing.fake_clock import EPOCH, FakeClock
 from roost.testing.memory_store import MemoryStore
 
@@ -38,9 +36,8 @@ OTHER_BUNDLE = "b" * 64
 class Registry:
     """Models over real tables, a store in memory and a clock that stands still."""
 
-    def __init__(self, folder: Path) -> None:
-        self.db = Database(f"sqlite:///{folder}/records.db")
-        METADATA.create_all(self.db.engine)
+    def __init__(self, db: Database) -> None:
+        self.db = db
         self.store = MemoryStore()
         self.clock = FakeClock()
         self.models = Models(self.db, self.store, self.clock)
@@ -51,22 +48,15 @@ class Registry:
         """Store a tree of one file, `weights.bin`; its digest."""
         chunk = sha256(content)
         self.store.put("chunks", chunk, content)
-        manifest = {
-            "version": 1,
-            "files": [
-                {
-                    "path": "weights.bin",
-                    "size": len(content),
-                    "executable": False,
-                    "chunks": [{"sha256": chunk, "size": len(content)}],
-                }
-            ],
-            "links": [],
-            "directories": [],
-        }
-        data = json.dumps(manifest, sort_keys=True, separators=(",", ":")).encode()
-        self.store.put("manifests", sha256(data), data)
-        return sha256(data)
+        file = FileEntry(
+            path="weights.bin",
+            size=len(content),
+            executable=False,
+            chunks=[Chunk(sha256=chunk, size=len(content))],
+        )
+        manifest = Manifest(files=[file], links=[], directories=[])
+        self.store.put("manifests", manifest.digest, manifest.encode())
+        return manifest.digest
 
     def claim(self, key: ModelKey, mode: ClaimMode = "save", writer: str = "ann@host (pid 1)") -> str:
         claim = self.models.claim(key, ClaimRequest(mode=mode, writer=writer))
@@ -112,8 +102,8 @@ def servable(bundle: str = BUNDLE) -> ServableRef:
 
 
 @pytest.fixture
-def registry(tmp_path: Path) -> Registry:
-    return Registry(tmp_path)
+def registry(database: Database) -> Registry:
+    return Registry(database)
 
 
 # --- from claim to entry
@@ -483,6 +473,24 @@ def test_listing_filters_pages_and_counts(registry: Registry) -> None:
         registry.models.list(suffix="a/b")
 
 
+def test_pages_behind_a_key_stay_true_while_others_write(registry: Registry) -> None:
+    keys = [ModelKey.parse(key) for key in ("a/x/r1", "a/x/r2", "a/y/r1", "b/a/r1", "b/a/r1.1", "b/a/r2")]
+    for key in keys:
+        registry.save(key)
+    first = registry.models.list(limit=3)
+    assert ([item.key for item in first.items], first.total) == (keys[:3], 6)
+    registry.models.delete(keys[0])
+    registry.save(ModelKey("a", "a", "new"))
+    second = registry.models.list(limit=3, after=keys[2])
+    assert ([item.key for item in second.items], second.total) == (keys[3:], 6)
+    assert registry.models.list(after=ModelKey("a", "x", "r10")).items[0].key == keys[1]
+    assert [item.key for item in registry.models.list(run_name="r1", after=keys[1]).items] == [
+        ModelKey("a", "y", "r1"),
+        ModelKey("b", "a", "r1"),
+    ]
+    assert registry.models.list(after=keys[5]).items == []
+
+
 def test_long_texts_of_a_caller_are_cut(registry: Registry) -> None:
     token = registry.claim(SAVED, writer="w" * 10_000)
     with pytest.raises(ModelBusy) as caught:
@@ -511,8 +519,7 @@ def test_the_clock_starts_where_the_tests_think() -> None:
     assert FakeClock().advance(1.5) == EPOCH.replace(second=1, microsecond=500_000)
 
 
-def test_an_unknown_model_is_answered_with_close_ones(tmp_path: Path) -> None:
-    registry = Registry(tmp_path)
+def test_an_unknown_model_is_answered_with_close_ones(registry: Registry) -> None:
     for key in ("yolo/coco/run-1", "yolo/coco/run-2", "sam/large/other"):
         registry.models.claim(ModelKey.parse(key), ClaimRequest(mode="save", writer="ann"))
     with pytest.raises(ModelNotFound) as caught:
@@ -520,4 +527,3 @@ def test_an_unknown_model_is_answered_with_close_ones(tmp_path: Path) -> None:
     assert caught.value.hint == (
         "Did you mean 'yolo/coco/run-2' or 'yolo/coco/run-1'? `roost models list` shows the models there are."
     )
-    registry.db.close()
