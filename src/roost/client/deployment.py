@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import lru_cache
 from typing import Any, TypeVar, overload
 
-from roost.client.endpoint_async_client import AsyncEndpointClient
+from roost.client.endpoint_async_client import AsyncEndpointClient, close_streams
 from roost.client.endpoint_calls import Endpoints, describe
 from roost.client.endpoint_client import EndpointClient
 from roost.client.environment import api_key
@@ -69,7 +69,11 @@ class Deployment(deployment.Deployment):
                 endpoints = endpoints_of(servable)
             else:
                 endpoints = await transport.run(describe(timeout_s=timeout_s))
-            yield AsyncEndpointClient(transport, endpoints, timeout_s=timeout_s)
+            client = AsyncEndpointClient(transport, endpoints, timeout_s=timeout_s)
+            try:
+                yield client
+            finally:
+                await close_streams(client)
         finally:
             await transport.close()
 

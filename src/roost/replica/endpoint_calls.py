@@ -109,7 +109,7 @@ class _ThreadItems:
         return item
 
     async def close(self) -> None:
-        """Have it closed by a thread, or by the one that is in it when that comes out. Neither is waited for."""
+        """Let a thread close it: the one that is in it, when it comes out. That is not waited for."""
         self._is_left = True
         if not self._entered.locked():
             self._threads.submit(self._close)
