@@ -6,14 +6,14 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
 from urllib.parse import urlsplit
 
 import typer
 
 import roost
 from roost.bundle.worker import PROVIDES_VARIABLE
+from roost.cli.doctor_storage import storage_findings
+from roost.cli.finding import Finding
 from roost.cli.nodes import describe_cards, has_cards
 from roost.cli.output import JsonFlag, print_json, print_table
 from roost.cli.unreachable import next_step
@@ -28,16 +28,6 @@ from roost.storage.node_cache import default_cache_dir
 
 _FREE_BYTES_WANTED = 5 * 1024**3
 _SHM_BYTES_WANTED = 1024**3
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One check and its result."""
-
-    check: str
-    result: Literal["ok", "warning", "failed"]
-    detail: str
-    next_step: str = ""
 
 
 def doctor(as_json: JsonFlag = False) -> None:
@@ -108,7 +98,7 @@ def _server(info: ServerInfo) -> Iterator[Finding]:
             f"Install the same one: pip install roost=={info.version}",
         )
     yield Finding("records", "ok", info.database)
-    yield Finding("storage", "ok", info.storage.url)
+    yield from storage_findings(current_client(), info.storage)
 
 
 def _engine(info: ServerInfo) -> Iterator[Finding]:

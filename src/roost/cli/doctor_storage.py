@@ -9,6 +9,7 @@ from roost.cli.finding import Finding
 from roost.client import Client, control_calls
 from roost.contracts.info import StorageInfo
 from roost.contracts.storage import StorageCheck
+from roost.errors import RoostError
 from roost.sdk.artifacts import Way, find_way
 
 _SKEW_WARNED_S: Final = 60.0
@@ -18,7 +19,11 @@ _SKEW_REFUSED_S: Final = 900.0
 
 def storage_findings(client: Client, storage: StorageInfo) -> Iterator[Finding]:
     """Whether the server can use its storage, whether their clocks agree, and how this process gets there."""
-    check = client.run(control_calls.check_storage())
+    try:
+        check = client.run(control_calls.check_storage())
+    except RoostError as error:
+        yield Finding("storage", "failed", f"{storage.url}: {error.message}", error.hint or "")
+        return
     if check.problem:
         yield Finding("storage", "failed", f"{storage.url}: {check.problem}", check.hint)
         return

@@ -67,3 +67,9 @@ def test_its_clock(
     found.clock_ahead_s = ahead_s
     clock = [(each.result, each.detail) for each in findings(server) if each.check == "storage clock"]
     assert clock == ([(result, detail)] if result else [])
+
+
+def test_a_server_that_does_not_answer(server: InProcessServer) -> None:
+    server.down = True
+    (only,) = findings(server)
+    assert (only.check, only.result) == ("storage", "failed")

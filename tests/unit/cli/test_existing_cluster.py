@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from roost.cli.doctor import Finding, _engine
+from roost.cli.doctor import _engine
+from roost.cli.finding import Finding
 from roost.cli.status import print_server
 from roost.contracts.info import EngineInfo, ServerInfo, StorageInfo
 
