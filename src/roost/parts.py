@@ -14,6 +14,7 @@ from roost.contracts.info import ServerInfo, StorageInfo
 from roost.contracts.replica import ReplicaLimits
 from roost.engine.ingress import Ingress
 from roost.engines import Engine, open_engine
+from roost.errors import Unavailable
 from roost.gateway.forward import Forwarder
 from roost.gateway.inference import InferenceGateway
 from roost.gateway.interfaces import Interfaces
@@ -142,7 +143,7 @@ class Parts:
             url=self.settings.url,
             home=str(self.settings.home_dir),
             database=self.db.engine.url.render_as_string(hide_password=True),
-            storage=StorageInfo(url=self.store.url, storage_id=self.store.storage_id()),
+            storage=self._storage(),
             engine=engine,
             models=self.models.count(),
             deployments=len(self.routes.snapshot()),
@@ -150,6 +151,13 @@ class Parts:
             name=self.name,
             leader=self.reconciler.find_leader(),
         )
+
+    def _storage(self) -> StorageInfo:
+        try:
+            return StorageInfo(url=self.store.url, storage_id=self.store.storage_id())
+        except Unavailable:
+            # `roost doctor` says what is wrong; no caller takes another storage for one without an id.
+            return StorageInfo(url=self.store.url, storage_id="")
 
     def startup(self) -> Startup:
         """Whether the start is over."""

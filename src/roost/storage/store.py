@@ -46,6 +46,7 @@ class ObjectStore:
         self.url = url
         self._backend = backend
         self._folder = folder
+        self._id: str | None = None
         self._secret_key = find_secret_key() if isinstance(backend, S3Store) else None
         self._cleaned = False
 
@@ -174,10 +175,17 @@ class ObjectStore:
         return self.get(STORAGE_ID).decode() if self.exists(STORAGE_ID) else None
 
     def storage_id(self) -> str:
-        """The identity of this storage: made once, the same for everyone who opens it."""
+        """The identity of this storage: made once, the same for everyone who opens it.
+
+        A bucket is asked once; a folder, which may be emptied by hand, each time.
+        """
+        if self._id is not None:
+            return self._id
         if not self.exists(STORAGE_ID):
             self.put_new(STORAGE_ID, str(uuid.uuid4()).encode())
-        return self.get(STORAGE_ID).decode()
+        found = self.get(STORAGE_ID).decode()
+        self._id = found if self._folder is None else None
+        return found
 
     def _write(self, path: str, data: bytes, *, overwrite: bool) -> None:
         if self._folder is None or not isinstance(self._backend, LocalStore):
