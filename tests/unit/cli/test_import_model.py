@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from roost.cli import import_model
+import roost
 from roost.keys import ModelKey
 from roost.testing.in_process import InProcessServer
 
@@ -64,10 +64,9 @@ def test_ctrl_c_leaves_a_failed_upload(
             assert server.models.get(KEY).phase == "uploading"
             raise KeyboardInterrupt
 
-        return real(fetch, *rest)  # type: ignore[arg-type]
+        return roost.import_model(fetch, *rest)  # type: ignore[arg-type]
 
-    real = import_model.import_model
-    monkeypatch.setattr(import_model, "import_model", interrupted)
+    monkeypatch.setattr("roost.cli.import_model.import_model", interrupted)
     assert cli("import", str(weights), CLASS, "f/s").code == 130
     entry = server.models.get(KEY)
     assert (entry.phase, entry.message) == ("upload_failed", "interrupted")
