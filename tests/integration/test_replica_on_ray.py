@@ -9,6 +9,7 @@ import json
 import socket
 import time
 import warnings
+import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -27,6 +28,10 @@ from roost.engine.embedded.cluster import EmbeddedCluster
 from roost.engine.logs import replica_log
 from roost.engine.serve_api import ServeApi
 from roost.keys import DeploymentKey, config_fingerprint
+from roost.serving.observed import parse_serve
+from roost.serving.scale import fixed
+from roost.serving.settings import ServeSettings
+from roost.serving.spec import application as describe_application
 from roost.storage.artifacts import StoredArtifacts
 from roost.storage.store import ObjectStore
 
@@ -88,7 +93,12 @@ def wait_until(reached: Callable[[], bool], describe: Callable[[], str], timeout
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     home = tmp_path_factory.mktemp("roost")
     # Callers of a replica that goes are drained for 30 s otherwise.
-    environment = {"RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S": "1"}
+    environment = {
+        "RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S": "1",
+        # All that Ray's uv may install.
+        "UV_FIND_LINKS": str(home / "wheels"),
+        "UV_NO_INDEX": "1",
+    }
     ray = EmbeddedCluster(home, num_cpus=4, environment=environment)
     ray.start()
     with warnings.catch_warnings():
@@ -296,3 +306,63 @@ def check_wedged_model_is_replaced(cluster: Cluster, key: DeploymentKey) -> None
     assert (wedged.status_code, wedged.json()["error"]["code"]) == (504, "timeout")
     wait_until(lambda: "RUNNING" in replicas().values() and before not in replicas(), lambda: str(replicas()))
     wait_until(lambda: httpx2.post(url, json=detection(), timeout=30).status_code == 200, lambda: "no answer")
+
+
+def test_pins_are_installed_for_the_replica_or_fail_the_deployment_by_name(cluster: Cluster) -> None:
+    write_wheel(cluster.home / "wheels", "tiny-pinned", "1.5", "VERSION = '1.5'")
+    pinned, pinned_app = pinned_application(cluster, "good", "tiny-pinned==1.5")
+    absent, absent_app = pinned_application(cluster, "bad", "tiny-pinned==9.9")
+    cluster.put(pinned_app, absent_app)
+    cluster.wait_for({pinned.app_name: "RUNNING", absent.app_name: "DEPLOY_FAILED"})
+    assert httpx2.get(f"{cluster.url(pinned)}/version", timeout=30).json() == "1.5"
+    message = parse_serve(cluster.serve.get()).apps[absent.app_name].message
+    assert message.startswith(
+        "The pins of the bundle cannot be installed. uv says:\nerror: No solution found"
+    )
+    assert "there is no version of tiny-pinned==9.9" in message
+    assert "Traceback" not in message
+    cluster.put()
+    wait_until(lambda: cluster.applications() == {}, lambda: str(cluster.applications()))
+
+
+def pinned_application(cluster: Cluster, name: str, pin: str) -> tuple[DeploymentKey, dict[str, Any]]:
+    """A servable that imports what `pin` brings, as the server describes it to Ray."""
+    source = cluster.home / "pinned.py"
+    source.write_text(
+        "import fastapi, roost.serve, tiny_pinned\napp = fastapi.FastAPI()\n"
+        "@roost.serve.ingress(app)\nclass Pinned:\n    def __init__(self, key): ...\n"
+        "    @app.get('/version')\n    def version(self) -> str:\n        return tiny_pinned.VERSION\n"
+    )
+    bundle = pack(Traced(files={"pinned.py": source}, class_path="pinned:Pinned", pins=[pin]))
+    storage_url = (cluster.home / "storage").as_uri()
+    StoredArtifacts(ObjectStore.open(storage_url)).put("bundles", bundle.fingerprint, bundle.data)
+    spec = ReplicaSpec(
+        key=DeploymentKey("test", "pinned", name, ""),
+        servable=ServableRef(
+            class_path=bundle.class_path,
+            kind="serve_app",
+            bundle_fingerprint=bundle.fingerprint,
+            pins=bundle.pins,
+        ),
+        storage_url=storage_url,
+        cache_dir=str(cluster.home / "cache"),
+    )
+    settings = ServeSettings(serve_url=cluster.ray.serve_url, storage_url=storage_url)
+    described = describe_application(spec, scale=fixed(1), actor_options={"num_cpus": 0.1}, settings=settings)
+    return spec.key, described
+
+
+def write_wheel(folder: Path, name: str, version: str, source: str) -> None:
+    """Build a distribution of one module without a build tool."""
+    folder.mkdir(exist_ok=True)
+    module = name.replace("-", "_")
+    info = f"{module}-{version}.dist-info"
+    files = {
+        f"{module}.py": source,
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    files[f"{info}/RECORD"] = "".join(f"{path},,\n" for path in [*files, f"{info}/RECORD"])
+    with zipfile.ZipFile(folder / f"{module}-{version}-py3-none-any.whl", "w") as wheel:
+        for path, text in files.items():
+            wheel.writestr(path, text)

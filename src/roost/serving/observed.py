@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from roost.serving.pin_failure import pin_failure
+
 MAX_MESSAGE_LENGTH: Final = 4000
 _HEAD_LENGTH: Final = 1000
 _CUT: Final = "\n...\n"
@@ -102,7 +104,7 @@ def clean_message(text: str) -> str:
     """
     plain = _CONTROL.sub("", _ANSI.sub("", text)).strip()
     # What a replica says of a start that failed; Ray wraps it in the stack of its own actor.
-    plain = plain.rpartition(_OWN_ERROR)[2].strip() or plain
+    plain = pin_failure(plain) or plain.rpartition(_OWN_ERROR)[2].strip() or plain
     if len(plain) <= MAX_MESSAGE_LENGTH:
         return plain
     tail_length = MAX_MESSAGE_LENGTH - _HEAD_LENGTH - len(_CUT)
