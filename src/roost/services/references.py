@@ -57,12 +57,9 @@ def read_references(session: Session, now: datetime) -> References:
         # Whatever reads like a name counts, wherever it stands.
         names.update(names_in(json.dumps(row.application)))
         try:
-            digest = _weights_of(row)
-        except (AttributeError, KeyError, TypeError) as error:
+            weights.update(dict.fromkeys(_weights_of(row), f"deployment {row.key!r}"))
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             notes.append(f"The record of deployment {row.key!r} cannot be read ({error!r}).")
-            continue
-        if digest:
-            weights[digest] = f"deployment {row.key!r}"
     oldest = find_oldest_claim(session, now)
     since = oldest - CLOCKS_DIFFER if oldest is not None else None
     return References(frozenset(names - {""}), weights, since, tuple(notes))
@@ -73,8 +70,10 @@ def names_in(text: str) -> set[str]:
     return set(_NAME.findall(text))
 
 
-def _weights_of(row: DeploymentRow) -> str | None:
+def _weights_of(row: DeploymentRow) -> list[str]:
     digest = row.application["args"]["weightsDigest"]
-    if digest is not None and not _NAME.fullmatch(digest):
-        raise KeyError(digest)
-    return digest
+    if digest is None:
+        return []
+    if not _NAME.fullmatch(digest):
+        raise ValueError(digest)
+    return [digest]
