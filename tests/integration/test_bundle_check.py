@@ -89,6 +89,25 @@ def test_an_inference_model_is_recognised_with_its_capability(bundle: Callable[.
     assert (ref.kind, ref.capability) == ("inference_model", "detection")
 
 
+ENDPOINTS = """
+import roost.serve
+
+class App:
+    @roost.serve.endpoint
+    def greet(self, name: str) -> {result}: ...
+"""
+
+
+def test_a_class_with_endpoints_is_recognised(bundle: Callable[..., Bundle]) -> None:
+    ref = check(bundle(ENDPOINTS.format(result="str")))
+    assert (ref.kind, ref.capability) == ("endpoint", None)
+
+
+def test_an_endpoint_that_cannot_be_one_is_refused(bundle: Callable[..., Bundle]) -> None:
+    with pytest.raises(InvalidServable, match=r"^The endpoint 'App\.greet' returns the type object, which"):
+        check(bundle(ENDPOINTS.format(result="object")))
+
+
 def test_a_class_without_a_mark_is_refused(bundle: Callable[..., Bundle]) -> None:
     with pytest.raises(InvalidServable, match=r"^app\.App is neither a serve-app nor an inference model\."):
         check(bundle("class App: ..."))
@@ -195,6 +214,38 @@ def test_an_import_that_hangs_is_ended(bundle: Callable[..., Bundle], tmp_path: 
         check(bundle(source), timeout_s=1)
     assert list((tmp_path / "tmp").iterdir()) == []
     assert psutil.Process().children() == before
+
+
+def test_classes_wrapped_by_ray_are_refused_pointing_at_ours(root: Path) -> None:
+    (root / "wrapped.py").write_text(
+        textwrap.dedent("""
+        from fastapi import FastAPI
+        from ray import serve
+        from roost.bundle import trace
+        from roost.errors import InvalidServable
+
+        @serve.ingress(FastAPI())
+        class Fronted: ...
+
+        @serve.deployment
+        class Deployed: ...
+
+        for wrapped in (Fronted, Deployed):
+            try:
+                trace(wrapped)
+            except InvalidServable as error:
+                print(error)
+        """)
+    )
+    done = run_script(root, "wrapped.py")
+    assert done.returncode == 0, done.stderr
+    fronted, deployed = done.stdout.splitlines()
+    for line, name in ((fronted, "Fronted"), (deployed, "Deployed")):
+        assert name in line
+        assert line.endswith(
+            "is already wrapped by ray.serve; Roost does that itself in the replica. "
+            "Use @roost.serve.ingress(app) on the plain class instead."
+        )
 
 
 def test_a_damaged_bundle_is_not_run(bundle: Callable[..., Bundle]) -> None:

@@ -17,6 +17,6 @@ def named_modules(data: bytes) -> set[str]:
         if opcode.name == "STACK_GLOBAL":
             names.add(before)
         if opcode.name in ("BINGET", "LONG_BINGET"):
-            argument = memo[argument]  # noqa: PLW2901
+            argument = memo[int(argument or 0)]  # noqa: PLW2901
         before, last = last, argument if isinstance(argument, str) else ""
     return names

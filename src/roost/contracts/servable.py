@@ -12,7 +12,7 @@ class ServableRef(Wire):
     """Where the servable is found inside its bundle.
 
     Attributes:
-        class_path: `package.module:Qual.name`.
+        class_path: `package.module:Qual.name`; `__main__:Qual.name` when the bundle holds it pickled.
         kind: `serve_app`, `inference_model` or `endpoint`.
         capability: Of an inference model, the capability it serves.
         bundle_fingerprint: Names the bundle; covers its files, `class_path` and `pins`.

@@ -26,7 +26,8 @@ hint: Packages were unavailable because the network was disabled."""
 def of_ray(command: list[str], said: str, end: str = "") -> str:
     """What Serve says when a command of its agent failed."""
     error = (
-        f"Run cmd[9] failed with the following details.\nCommand '{command}' returned non-zero exit status 1.\n"
+        "Run cmd[9] failed with the following details.\n"
+        f"Command '{command}' returned non-zero exit status 1.\n"
         f"Last 50 lines of stdout:\n{textwrap.indent(said.strip(), '    ')}"
     )
     trace = (
