@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from bench import deploying, importing, reconcile, redeploy, reliability, serving, startup
+from bench import deploying, importing, reconcile, redeploy, registry, reliability, serving, startup
 
-TOPICS = ("importing", "redeploy", "startup", "serving", "deploying", "reconcile", "reliability")
+TOPICS = ("importing", "redeploy", "startup", "serving", "deploying", "reconcile", "reliability", "registry")
 
 
 def main() -> None:
@@ -15,6 +15,7 @@ def main() -> None:
     parser.add_argument("topics", nargs="*", choices=[*TOPICS, []], help="Default: all.")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=5.0, help="Of each wrk run.")
+    parser.add_argument("--mib", type=int, default=2048, help="Of the registry's tree.")
     options = parser.parse_args()
     wanted = options.topics or TOPICS
     if "importing" in wanted:
@@ -31,6 +32,8 @@ def main() -> None:
         reconcile.run(options.rounds)
     if "reliability" in wanted:
         reliability.run(options.rounds)
+    if "registry" in wanted:
+        registry.run(options.rounds, options.mib)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Builds an environment of its own for each peer, and installs wrk (Debian) where it is missing."""
+"""Builds an environment of its own for each peer, and installs wrk and rclone (Debian) where they are missing."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent
 ENVIRONMENTS = ROOT / ".envs"
 LOCKS = ROOT.parent / "requirements" / "peers"
-PEERS = ("pixano", "bentoml", "litserve", "plain")
+PEERS = ("pixano", "bentoml", "litserve", "plain", "boto3")
 
 
 def main() -> None:
     """Build what is missing or stale."""
-    _install_wrk()
+    for program in ("wrk", "rclone"):
+        _install(program)
     for peer in PEERS:
         _build(peer)
 
@@ -43,15 +44,15 @@ def _build(peer: str) -> None:
     stamp.write_text(wanted)
 
 
-def _install_wrk() -> None:
-    if shutil.which("wrk"):
+def _install(program: str) -> None:
+    if shutil.which(program):
         return
     if os.geteuid() != 0 or shutil.which("apt-get") is None:
         raise SystemExit(
-            "wrk is missing; install it (Debian: apt-get install wrk) and run `make bench` again."
+            f"{program} is missing; install it (Debian: apt-get install {program}) and run `make bench` again."
         )
     _run("apt-get", "update", "-qq")
-    _run("apt-get", "install", "-y", "-qq", "wrk")
+    _run("apt-get", "install", "-y", "-qq", program)
 
 
 def _run(*command: str) -> None:

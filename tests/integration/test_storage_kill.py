@@ -22,6 +22,7 @@ CHUNKS = 8
 
 # Each child writes one line a call, so that what it did is known whenever it is killed.
 CHILD = """
+import itertools
 import sys
 from pathlib import Path
 from roost.storage.artifacts import StoredArtifacts
@@ -48,15 +49,20 @@ class Told(StoredArtifacts):
         return data
 
     def pause(self):
-        if pausing:
+        if mode == "pause" or mode == "stall" and next(turns) == 0:
             sys.stdin.read(1)
 
-url, action, argument, place, pausing = sys.argv[1:5] + [sys.argv[5] == "pause"]
+def written(done, total):
+    if mode == "stall":
+        tell("written", str(done))
+
+turns = itertools.count()
+url, action, argument, place, mode = sys.argv[1:6]
 artifacts = Told(ObjectStore.open(url))
 if action == "upload":
     print("done", upload_tree(Path(place), artifacts, workers=1).digest, flush=True)
 else:
-    print("done", NodeCache(Path(place)).weights(argument, artifacts), flush=True)
+    print("done", NodeCache(Path(place)).weights(argument, artifacts, written), flush=True)
 """
 
 
@@ -79,17 +85,9 @@ Start = Callable[..., "subprocess.Popen[str]"]
 
 @pytest.fixture
 def start(url: str) -> Start:
-    def run(action: str, argument: str, place: Path, *, pause: bool) -> subprocess.Popen[str]:
-        command = [
-            sys.executable,
-            "-c",
-            CHILD,
-            url,
-            action,
-            argument,
-            str(place),
-            "pause" if pause else "run",
-        ]
+    def run(action: str, argument: str, place: Path, *, mode: str = "run") -> subprocess.Popen[str]:
+        """`pause`: each call waits for a byte of stdin. `stall`: one chunk does, all others pass."""
+        command = [sys.executable, "-c", CHILD, url, action, argument, str(place), mode]
         return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     return run
@@ -119,12 +117,12 @@ def finish(child: subprocess.Popen[str]) -> list[list[str]]:
 def test_a_killed_upload_is_retried_with_only_what_is_missing(
     start: Start, weights: Path, url: str, tmp_path: Path
 ) -> None:
-    before = kill_after(start("upload", "-", weights, pause=True), lines=4)
+    before = kill_after(start("upload", "-", weights, mode="pause"), lines=4)
     stored = ObjectStore.open(url)
     assert [line[:2] for line in before] == [["put", "chunks"]] * 4
     assert list(stored.list("manifests")) == []
 
-    *after, done = finish(start("upload", "-", weights, pause=False))
+    *after, done = finish(start("upload", "-", weights))
     assert [line[1] for line in after] == ["chunks"] * (CHUNKS + 1 - 4) + ["manifests"]
     assert not {line[2] for line in before} & {line[2] for line in after}
     path = NodeCache(tmp_path / "cache").weights(done[1], StoredArtifacts(stored))
@@ -135,7 +133,7 @@ def test_a_killed_upload_is_retried_with_only_what_is_missing(
 def test_whenever_an_upload_is_killed_every_object_is_whole(
     start: Start, weights: Path, url: str, delay_ms: int
 ) -> None:
-    child = start("upload", "-", weights, pause=False)
+    child = start("upload", "-", weights)
     assert child.stdout is not None
     child.stdout.readline()
     time.sleep(delay_ms / 1000)  # not for a condition: it picks the moment of the kill
@@ -153,7 +151,7 @@ def test_whenever_an_upload_is_killed_every_object_is_whole(
 def test_a_killed_download_leaves_no_half_tree(start: Start, weights: Path, url: str, tmp_path: Path) -> None:
     digest = upload_tree(weights, StoredArtifacts(ObjectStore.open(url))).digest
     cache = tmp_path / "cache"
-    child = start("download", digest, cache, pause=True)
+    child = start("download", digest, cache, mode="pause")
     assert child.stdout is not None
     assert child.stdout.readline().split()[:2] == ["get", "manifests"]
     told = kill_after(child, lines=4)
@@ -162,27 +160,32 @@ def test_a_killed_download_leaves_no_half_tree(start: Start, weights: Path, url:
     (leftover,) = (cache / "manifests").iterdir()
     assert leftover.name.startswith(f".{digest}.")
 
-    done = finish(start("download", digest, cache, pause=False))[-1]
+    done = finish(start("download", digest, cache))[-1]
     path = Path(done[1])
     assert (path / "model.bin").read_bytes() == (weights / "model.bin").read_bytes()
     assert [entry.name for entry in (cache / "manifests").iterdir()] == [digest]
 
 
-def test_a_waiting_loader_takes_over_from_a_killed_one(
+def test_a_waiting_loader_goes_on_where_a_killed_one_stopped(
     start: Start, weights: Path, url: str, tmp_path: Path
 ) -> None:
     digest = upload_tree(weights, StoredArtifacts(ObjectStore.open(url))).digest
-    first = start("download", digest, tmp_path / "cache", pause=True)
+    first = start("download", digest, tmp_path / "cache", mode="stall")
     assert first.stdout is not None
-    first.stdout.readline()
-    second = start("download", digest, tmp_path / "cache", pause=False)
-    kill_after(first, lines=1)
-    assert finish(second)[-1][0] == "done"
+    lines: list[str] = []
+    while len(lines) < 1 + CHUNKS:  # the first says 0; one of all CHUNKS + 1 chunks stalls
+        lines += [line for line in [first.stdout.readline()] if line.startswith("written")]
+    second = start("download", digest, tmp_path / "cache")
+    first.kill()
+    first.communicate()
+    *calls, done = finish(second)
+    assert [call[1] for call in calls] == ["manifests", "chunks"]
+    assert (Path(done[1]) / "model.bin").read_bytes() == (weights / "model.bin").read_bytes()
 
 
 def test_eight_loaders_download_once(start: Start, weights: Path, url: str, tmp_path: Path) -> None:
     digest = upload_tree(weights, StoredArtifacts(ObjectStore.open(url))).digest
-    children = [start("download", digest, tmp_path / "cache", pause=False) for _ in range(8)]
+    children = [start("download", digest, tmp_path / "cache") for _ in range(8)]
     told = [finish(child) for child in children]
     assert len({lines[-1][1] for lines in told}) == 1
     calls = [call for lines in told for call in lines[:-1]]
@@ -199,7 +202,7 @@ def test_what_a_live_process_uses_is_not_removed(
     other = upload_tree(weights, artifacts).digest
     (weights / "small.txt").write_bytes(b"third")
     third = upload_tree(weights, artifacts).digest
-    finish(start("download", other, tmp_path / "cache", pause=False))
+    finish(start("download", other, tmp_path / "cache"))
     cache = NodeCache(tmp_path / "cache", max_bytes=1)
     cache.weights(used, artifacts)
     cache.weights(third, artifacts)

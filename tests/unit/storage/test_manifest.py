@@ -174,7 +174,7 @@ _segments = st.sampled_from(["a", "b", "l", "..", ".", "", "\0", "..\\", "%2e%2e
 _paths = st.lists(_segments, max_size=5).map("/".join) | st.just("/escape")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     st.lists(_paths, max_size=4),
     st.dictionaries(_paths, _paths | st.sampled_from(["../..", "..", "/", "../outside"]), max_size=3),
@@ -205,7 +205,7 @@ def test_hostile_manifests_write_nothing_outside(
 _runs = st.lists(st.tuples(st.integers(0, 6), st.integers(1, 6)), max_size=4)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.dictionaries(st.sampled_from(["a", "d/b", "c"]), _runs, max_size=3))
 def test_runs_are_written_as_they_say_or_refused(files: dict[str, list[tuple[int, int]]]) -> None:
     """Runs may overlap, leave gaps and lie beyond the chunk, which is `hello`."""
