@@ -74,7 +74,7 @@ def _framework(parts: Parts) -> FastAPI:
     app.include_router(bundles_router(Bundles(parts.models, parts.artifacts)))
     signer = ArtifactSigner(parts.store)
     app.include_router(artifacts_router(Artifacts(parts.artifacts, signer)))
-    app.include_router(storage_router(StorageTrial(parts.store, signer, SystemClock())))
+    app.include_router(storage_router(StorageTrial(parts.brief_store, signer, SystemClock())))
     app.include_router(deployments_router(parts.deployments, parts.changes))
     app.include_router(placement_router(parts.placement))
     app.include_router(events_router(parts.events, parts.changes))

@@ -40,6 +40,7 @@ from roost.services.routes import RouteTable
 from roost.serving.settings import ServeSettings
 from roost.settings import Settings
 from roost.storage.artifacts import StoredArtifacts
+from roost.storage.backends import BRIEF
 from roost.storage.store import ObjectStore
 
 
@@ -52,6 +53,8 @@ class Parts:
         self.name = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self.settings = settings
         self.store = ObjectStore.open(settings.resolved_storage_url)
+        # For what is asked of the storage itself: a bucket that is away is not waited for.
+        self.brief_store = ObjectStore.open(settings.resolved_storage_url, BRIEF)
         self.engine: Engine = open_engine(settings, self.store, self._engine_ready)
         self.db = Database(settings.resolved_database_url)
         self.artifacts = StoredArtifacts(self.store)
@@ -154,7 +157,7 @@ class Parts:
 
     def _storage(self) -> StorageInfo:
         try:
-            return StorageInfo(url=self.store.url, storage_id=self.store.storage_id())
+            return StorageInfo(url=self.store.url, storage_id=self.brief_store.storage_id())
         except Unavailable:
             # `roost doctor` says what is wrong; no caller takes another storage for one without an id.
             return StorageInfo(url=self.store.url, storage_id="")

@@ -62,7 +62,7 @@ class Patience:
 
     connect_timeout_s: float = 5.0
     timeout_s: float = 120.0
-    max_retries: int = 6
+    max_retries: int = 15
     retry_s: float = 60.0
 
     def client_options(self) -> ClientConfig:
@@ -81,9 +81,10 @@ class Patience:
             "max_retries": self.max_retries,
             "retry_timeout": timedelta(seconds=self.retry_s),
             "backoff": {
-                "init_backoff": timedelta(seconds=0.1),
+                # The waits are random up to `base` times the one before: about 40 s in all for 15.
+                "init_backoff": timedelta(seconds=0.2),
                 "max_backoff": timedelta(seconds=5),
-                "base": 2,
+                "base": 3,
             },
         }
 

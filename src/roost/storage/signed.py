@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from roost.contracts.artifact import ArtifactKind, SignedUrls, UrlMethod
+from roost.errors import Unavailable
 from roost.hosts import is_loopback
 from roost.storage.artifacts import artifact_path, sha256
 from roost.storage.aws_signature import put_headers
@@ -49,14 +50,23 @@ class ArtifactSigner:
             InvalidName: a name is not 64 lower-case hex digits.
         """
         paths = {name: artifact_path(kind, name) for name in names}
-        if method == "GET":
-            found = {name: self._store.sign_get(path, EXPIRES_S) for name, path in paths.items()}
-            return _answer({name: url for name, url in found.items() if url is not None})
+        try:
+            return self._to_read(paths) if method == "GET" else self._to_write(kind, paths)
+        except Unavailable as error:
+            _log.warning("No URLs could be signed; artifacts go through this server: %s", error)
+            return SignedUrls(urls=None, expires_s=EXPIRES_S)
+
+    def _to_read(self, paths: dict[str, str]) -> SignedUrls:
+        signed = self._store.sign_get(list(paths.values()), EXPIRES_S)
+        urls = None if signed is None else dict(zip(paths, signed, strict=True))
+        return SignedUrls(urls=urls, expires_s=EXPIRES_S)
+
+    def _to_write(self, kind: ArtifactKind, paths: dict[str, str]) -> SignedUrls:
         if kind != "chunks" or not self._can_put():
-            return _answer({})
-        found = {name: self._store.sign_put(path, name, EXPIRES_S) for name, path in paths.items()}
-        urls = {name: url for name, url in found.items() if url is not None}
-        return _answer(urls, {name: put_headers(name) for name in urls})
+            return SignedUrls(urls=None, expires_s=EXPIRES_S)
+        signed = {name: self._store.sign_put(path, name, EXPIRES_S) for name, path in paths.items()}
+        urls = {name: url for name, url in signed.items() if url is not None}
+        return SignedUrls(urls=urls, headers={name: put_headers(name) for name in urls}, expires_s=EXPIRES_S)
 
     def _can_put(self) -> bool:
         """Whether the storage refuses bytes that a URL was not signed for. Tried once."""
@@ -95,7 +105,3 @@ class ArtifactSigner:
             "takes other bytes than were signed for" if refused else "refuses signed uploads",
         )
         return False
-
-
-def _answer(urls: dict[str, str], headers: dict[str, dict[str, str]] | None = None) -> SignedUrls:
-    return SignedUrls(urls=urls or None, headers=headers or {}, expires_s=EXPIRES_S)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -119,12 +119,16 @@ class ObjectStore:
                     if prefix == STAGING or not item["path"].startswith(f"{STAGING}/"):
                         yield ObjectInfo(item["path"], item["size"], item["last_modified"])
 
-    def sign_get(self, path: str, expires_s: float) -> str | None:
-        """A URL by which anybody may read this one object; None: this storage has no such URLs."""
+    def sign_get(self, paths: Sequence[str], expires_s: float) -> list[str] | None:
+        """For each object a URL by which anybody may read it; None: this storage has no such URLs.
+
+        Raises:
+            Unavailable: the credentials at hand may not sign.
+        """
         if not isinstance(self._backend, (S3Store, GCSStore, AzureStore)):
             return None
-        with translated(self.url, path):
-            return obstore.sign(self._backend, "GET", path, timedelta(seconds=expires_s))
+        with translated(self.url, paths[0] if paths else ""):
+            return list(obstore.sign(self._backend, "GET", list(paths), timedelta(seconds=expires_s)))
 
     def sign_put(self, path: str, sha256: str, expires_s: float) -> str | None:
         """A URL by which anybody may store this one object, with bytes of this SHA-256 and no others.

@@ -127,8 +127,9 @@ class SeaweedServer:
         # A bucket is a folder of the filer's, which asks nobody on loopback for credentials.
         url = f"http://127.0.0.1:{self._ports['filer']}/buckets/{_BUCKET}/"
         try:
-            made = httpx2.post(url, timeout=5, trust_env=False).is_success
-            return made and httpx2.get(self.endpoint, timeout=5, trust_env=False).status_code < 500
+            made = httpx2.post(url, timeout=5, trust_env=False)
+            is_there = made.is_success or made.status_code == httpx2.codes.CONFLICT
+            return is_there and httpx2.get(self.endpoint, timeout=5, trust_env=False).status_code < 500
         except httpx2.TransportError:
             return False
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from typing import Any
 
 import httpx2
 import pytest
@@ -28,8 +27,11 @@ class Bucket(httpx2.BaseTransport):
         self.epoch = 1
         self.broken: Exception | None = None
 
-    def sign(self, path: str, *_: Any) -> str:
+    def sign_put(self, path: str, *_: object) -> str:
         return f"http://bucket.test/{path}?epoch={self.epoch}"
+
+    def sign_get(self, paths: list[str], *_: object) -> list[str]:
+        return [self.sign_put(path) for path in paths]
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         path = request.url.path.removeprefix("/")
@@ -58,8 +60,8 @@ class _Body(httpx2.SyncByteStream):
 def bucket(server: InProcessServer, monkeypatch: pytest.MonkeyPatch) -> Bucket:
     """What the server's URLs lead to; the server itself keeps its artifacts elsewhere."""
     bucket = Bucket()
-    monkeypatch.setattr(server.objects, "sign_get", bucket.sign)
-    monkeypatch.setattr(server.objects, "sign_put", bucket.sign)
+    monkeypatch.setattr(server.objects, "sign_get", bucket.sign_get)
+    monkeypatch.setattr(server.objects, "sign_put", bucket.sign_put)
     monkeypatch.setattr(server.signer, "_refuses_others", True)
     return bucket
 

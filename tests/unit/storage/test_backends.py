@@ -114,4 +114,4 @@ def test_only_a_pair_of_keys_can_sign_an_upload(keys: None, monkeypatch: pytest.
 def test_where_bytes_cannot_be_fixed_nothing_is_signed(tmp_path: Path) -> None:
     for url in ("gs://bucket/x", "memory:///", tmp_path.as_uri()):
         assert ObjectStore.open(url).sign_put("chunks/00/0", KEY, 60) is None
-    assert ObjectStore.open(tmp_path.as_uri()).sign_get("chunks/00/0", 60) is None
+    assert ObjectStore.open(tmp_path.as_uri()).sign_get(["chunks/00/0"], 60) is None

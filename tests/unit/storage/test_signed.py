@@ -7,7 +7,7 @@ from collections.abc import Callable
 import httpx2
 import pytest
 
-from roost.errors import InvalidName
+from roost.errors import InvalidName, StorageDenied
 from roost.storage.signed import ArtifactSigner
 from roost.storage.store import ObjectStore
 
@@ -94,3 +94,11 @@ def test_a_folder_has_none() -> None:
     signer = ArtifactSigner(ObjectStore.open("memory:///"))
     assert signer.sign("chunks", [NAME], "GET").urls is None
     assert signer.sign("chunks", [NAME], "PUT").urls is None
+
+
+def test_credentials_that_may_not_sign(store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise StorageDenied("storage 'gs://b' refuses access to 'x'.")
+
+    monkeypatch.setattr(store, "sign_get", refuse)
+    assert ArtifactSigner(store, Storage(checked)).sign("chunks", [NAME], "GET").urls is None
