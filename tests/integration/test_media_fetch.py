@@ -177,7 +177,7 @@ def test_a_redirect_to_a_private_host_is_refused(site: Site, location: str) -> N
 def test_a_redirect_to_another_scheme_is_refused(site: Site, location: str) -> None:
     site.answers["/a.png"] = redirect(location)
 
-    with pytest.raises(InvalidMedia, match="image URL is not valid"):
+    with pytest.raises(InvalidMedia, match="media URL is not valid"):
         load_image(site.url("/a.png"), policy())
 
 
@@ -297,4 +297,4 @@ def test_a_closed_port_is_an_error_of_ours_without_an_address() -> None:
 
     with pytest.raises(InvalidMedia) as caught:
         load_image(f"http://localhost:{port}/", policy(allowed_networks=("127.0.0.0/8", "::1/128")))
-    assert str(caught.value) == "image host 'localhost' could not be read from."
+    assert str(caught.value) == "media host 'localhost' could not be read from."

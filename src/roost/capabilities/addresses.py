@@ -32,7 +32,7 @@ def resolve(host: str, port: int, policy: MediaPolicy) -> list[Endpoint]:
             same message, which names no address.
     """
     refusal = InvalidMedia(
-        f"image host {host[:253]!r} has no address that may be reached.",
+        f"media host {host[:253]!r} has no address that may be reached.",
         hint="Only public hosts are fetched from, unless their network is allow-listed.",
     )
     try:

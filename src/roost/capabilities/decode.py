@@ -33,7 +33,7 @@ def decode_image(data: bytes, policy: MediaPolicy) -> Image.Image:
     policy.check_size(len(data), "image")
     try:
         image = Image.open(BytesIO(data), formats=policy.allowed_formats)
-        _check_pixels(image.width, image.height, policy)
+        policy.check_pixels(image.width, image.height, "image")
         image.load()
         ImageOps.exif_transpose(image, in_place=True)
         return _to_rgb(image)
@@ -53,14 +53,6 @@ def decode_image(data: bytes, policy: MediaPolicy) -> Image.Image:
             "image is broken or cut off: it could not be decoded.",
             hint="Open it in a viewer to check it, and send all of its bytes.",
         ) from error
-
-
-def _check_pixels(width: int, height: int, policy: MediaPolicy) -> None:
-    if width * height > policy.max_image_pixels:
-        raise PayloadTooLarge(
-            f"image has {width}x{height} pixels; at most {policy.max_image_pixels} are allowed.",
-            hint="Send a smaller image.",
-        )
 
 
 def _to_rgb(image: Image.Image) -> Image.Image:

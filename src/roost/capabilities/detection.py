@@ -7,9 +7,11 @@ from typing import ClassVar
 
 from PIL import Image
 
+from roost.capabilities.capability import Capability
 from roost.capabilities.media import load_image
 from roost.capabilities.model import InferenceModel
 from roost.capabilities.policy import MediaPolicy
+from roost.capabilities.sources import one_image
 from roost.contracts.detection import (
     DetectionInterface,
     DetectionOutput,
@@ -17,9 +19,9 @@ from roost.contracts.detection import (
     DetectionRequest,
     DetectionResponse,
 )
-from roost.errors import BadRequest
 
 __all__ = [
+    "DETECTION",
     "DetectionInput",
     "DetectionInterface",
     "DetectionModel",
@@ -69,21 +71,24 @@ def load_detection(
     """
     classes = [request.classes] if isinstance(request.classes, str) else request.classes
     return DetectionInput(
-        image=load_image(_source(request, uploads), policy),
+        image=load_image(one_image("detection", getattr(request, "image", None), uploads), policy),
         classes=classes,
         box_threshold=request.box_threshold,
         text_threshold=request.text_threshold,
     )
 
 
-def _source(request: DetectionParameters, uploads: list[bytes] | None) -> str | bytes:
-    if uploads is not None:
-        if len(uploads) != 1:
-            raise BadRequest(
-                f"detection takes exactly one image, got {len(uploads)}.",
-                hint="Send the raw image in one part named 'image'.",
-            )
-        return uploads[0]
-    if not isinstance(request, DetectionRequest):
-        raise BadRequest("detection takes exactly one image, got 0.", hint="Set the field 'image'.")
-    return request.image
+DETECTION = Capability(
+    name="detection",
+    request_type=DetectionRequest,
+    upload_request_type=DetectionParameters,
+    response_type=DetectionResponse,
+    output_type=DetectionOutput,
+    interface_type=DetectionInterface,
+    model_base=DetectionModel,
+    default_timeout_s=60.0,
+    upload_field="image",
+    upload_many=False,
+    example={"model": "ssd-mobilenet-v2/coco", "image": "https://example.com/cat.jpg", "boxThreshold": 0.5},
+    load_input=load_detection,
+)

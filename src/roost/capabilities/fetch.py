@@ -38,13 +38,13 @@ def fetch(url: str, policy: MediaPolicy) -> bytes:
         try:
             answer = _get(target, deadline, policy)
         except TimeoutError as error:
-            raise InvalidMedia(f"image host {target.host!r} did not answer in time.") from error
+            raise InvalidMedia(f"media host {target.host!r} did not answer in time.") from error
         except (OSError, http.client.HTTPException) as error:
-            raise InvalidMedia(f"image host {target.host!r} could not be read from.") from error
+            raise InvalidMedia(f"media host {target.host!r} could not be read from.") from error
         if isinstance(answer, bytes):
             return answer
         url = urljoin(url, answer.location)
-    raise InvalidMedia(f"image URL redirects more than {policy.max_redirects} times.")
+    raise InvalidMedia(f"media URL redirects more than {policy.max_redirects} times.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +65,17 @@ class _Target:
     def parse(cls, url: str) -> _Target:
         # urlsplit drops some control characters in silence, so they are refused before it.
         if any(ord(char) <= 32 or ord(char) == 127 for char in url):
-            raise InvalidMedia("image URL is not valid: it holds spaces or control characters.")
+            raise InvalidMedia("media URL is not valid: it holds spaces or control characters.")
         try:
             parts = urlsplit(url)
             port = parts.port
             host = (parts.hostname or "").encode("idna").decode()
         except ValueError as error:
-            raise InvalidMedia("image URL is not valid: it cannot be parsed.") from error
+            raise InvalidMedia("media URL is not valid: it cannot be parsed.") from error
         if parts.scheme not in ("http", "https") or not host:
-            raise InvalidMedia("image URL is not valid: it must be http://host/... or https://host/... .")
+            raise InvalidMedia("media URL is not valid: it must be http://host/... or https://host/... .")
         if parts.username is not None or parts.password is not None:
-            raise InvalidMedia("image URL is not valid: it must not hold a user name or a password.")
+            raise InvalidMedia("media URL is not valid: it must not hold a user name or a password.")
         is_tls = parts.scheme == "https"
         path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._")
         query = "?" + quote(parts.query, safe="/%:@!$&'()*+,;=~-._?") if parts.query else ""
@@ -88,7 +88,7 @@ def _get(target: _Target, deadline: float, policy: MediaPolicy) -> bytes | _Redi
         connection = _connection(target)
         connection.sock = _DeadlineSocket(sock, deadline, policy.read_timeout_s)
         headers = {
-            "Accept": "image/*",
+            "Accept": "image/*, video/*",
             "Accept-Encoding": "identity",
             "Connection": "close",
             "User-Agent": "roost",
@@ -144,19 +144,19 @@ def _tls_context() -> ssl.SSLContext:
 
 def _read_body(response: http.client.HTTPResponse, target: _Target, policy: MediaPolicy) -> bytes:
     if response.status != 200:
-        raise InvalidMedia(f"image host {target.host!r} answered {response.status}, not 200.")
+        raise InvalidMedia(f"media host {target.host!r} answered {response.status}, not 200.")
     if response.headers.get("Content-Encoding", "identity").lower() != "identity":
-        raise InvalidMedia(f"image host {target.host!r} compresses its answer, which is not read.")
+        raise InvalidMedia(f"media host {target.host!r} compresses its answer, which is not read.")
     declared = response.length
-    policy.check_size(declared or 0, "image at the URL")
+    policy.check_size(declared or 0, "media at the URL")
     chunks: list[bytes] = []
     received = 0
     while chunk := response.read1(_READ_BYTES):
         received += len(chunk)
-        policy.check_size(received, "image at the URL")
+        policy.check_size(received, "media at the URL")
         chunks.append(chunk)
     if declared is not None and received < declared:
-        raise InvalidMedia(f"image host {target.host!r} cut its answer off.")
+        raise InvalidMedia(f"media host {target.host!r} cut its answer off.")
     return b"".join(chunks)
 
 

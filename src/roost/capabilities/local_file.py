@@ -20,7 +20,7 @@ def read_local(source: str, policy: MediaPolicy) -> bytes:
     """
     if not policy.media_roots:
         raise InvalidMedia(
-            f"image {source[:64]!r} is neither base64, a data URI nor an http(s) URL.",
+            f"media {source[:64]!r} is neither base64, a data URI nor an http(s) URL.",
             hint="Local paths are read only below configured media roots, and none is configured.",
         )
     for root in policy.media_roots:
@@ -49,17 +49,17 @@ def _read_regular(path: Path, source: str, policy: MediaPolicy) -> bytes:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise _missing(source)
-        policy.check_size(status.st_size, f"image {source[:64]!r}")
+        policy.check_size(status.st_size, f"media {source[:64]!r}")
         with open(descriptor, "rb", closefd=False) as file:
             data = file.read(policy.max_bytes + 1 if policy.max_bytes else -1)
     finally:
         os.close(descriptor)
-    policy.check_size(len(data), f"image {source[:64]!r}")
+    policy.check_size(len(data), f"media {source[:64]!r}")
     return data
 
 
 def _missing(source: str) -> InvalidMedia:
     return InvalidMedia(
-        f"image {source[:64]!r} is not a file below the media roots.",
+        f"media {source[:64]!r} is not a file below the media roots.",
         hint="Send base64 of the encoded image, a data URI or an http(s) URL.",
     )

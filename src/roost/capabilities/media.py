@@ -1,4 +1,4 @@
-"""Loads an image of a request under a policy, wherever it comes from."""
+"""Loads the media of a request under a policy, wherever they come from."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from roost.capabilities.local_file import read_local
 from roost.capabilities.policy import MediaPolicy
 from roost.errors import InvalidMedia
 
-__all__ = ["MediaPolicy", "load_image"]
+__all__ = ["MediaPolicy", "load_image", "read_media"]
 
 MAX_PATH_LENGTH = 4096
 
@@ -34,10 +34,20 @@ def load_image(source: str | bytes, policy: MediaPolicy) -> Image.Image:
             is out of bounds or does not answer.
         PayloadTooLarge: for more bytes or pixels than the policy allows.
     """
-    return decode_image(source if isinstance(source, bytes) else _read(source, policy), policy)
+    return decode_image(read_media(source, policy), policy)
 
 
-def _read(source: str, policy: MediaPolicy) -> bytes:
+def read_media(source: str | bytes, policy: MediaPolicy) -> bytes:
+    """The encoded bytes of an image or a video.
+
+    Args:
+        source: As `load_image` takes it.
+
+    Raises:
+        InvalidMedia, PayloadTooLarge: as `load_image`, but for what is in the bytes.
+    """
+    if isinstance(source, bytes):
+        return source
     scheme = _scheme(source)
     if scheme == "data":
         return _from_data_uri(source, policy)
@@ -45,7 +55,7 @@ def _read(source: str, policy: MediaPolicy) -> bytes:
         return fetch(source, policy)
     if scheme is not None:
         raise InvalidMedia(
-            f"image {_shown(source)} has the scheme {scheme!r}, which is not allowed.",
+            f"media {_shown(source)} has the scheme {scheme!r}, which is not allowed.",
             hint="Use http, https or data.",
         )
     if _looks_like_path(source):
@@ -74,7 +84,7 @@ def _from_data_uri(source: str, policy: MediaPolicy) -> bytes:
 
 
 def _from_base64(text: str, policy: MediaPolicy) -> bytes:
-    policy.check_size(len(text) // 4 * 3 - text[-2:].count("="), "image")
+    policy.check_size(len(text) // 4 * 3 - text[-2:].count("="), "media")
     try:
         return pybase64.b64decode(text, validate=True)
     except ValueError as error:
@@ -82,7 +92,7 @@ def _from_base64(text: str, policy: MediaPolicy) -> bytes:
         if "\n" in text:
             return _from_base64(text.replace("\r", "").replace("\n", ""), policy)
         raise InvalidMedia(
-            f"image {_shown(text)} is not valid base64.",
+            f"media {_shown(text)} is not valid base64.",
             hint="Send base64 of the encoded image, a data URI or an http(s) URL.",
         ) from error
 

@@ -12,6 +12,15 @@ from roost.errors import BadRequest, PayloadTooLarge
 IMAGE_FORMATS: Final = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
 """The decoders that can be allowed, by Pillow's names."""
 
+_POSITIVE: Final = (
+    "max_image_pixels",
+    "max_frames",
+    "max_video_pixels",
+    "connect_timeout_s",
+    "read_timeout_s",
+    "total_timeout_s",
+)
+
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
@@ -21,13 +30,15 @@ class MediaPolicy:
 
     Attributes:
         max_image_pixels: Width times height, checked before an image is decoded.
-        max_bytes: Most bytes of one encoded image, however it comes; 0 = no limit.
+        max_frames: Most frames of one video.
+        max_video_pixels: Sum over all frames of width times height; decoded, each takes 3 bytes.
+        max_bytes: Most bytes of one encoded image or video, however it comes; 0 = no limit.
         allowed_formats: The only decoders that see the bytes; a subset of `IMAGE_FORMATS`.
         media_roots: Directories below which local paths may be read, links resolved.
         allowed_networks: Networks (`10.1.0.0/16`) that URLs may reach although they are not public.
         connect_timeout_s: Longest wait for a connection.
         read_timeout_s: Longest silence of a server.
-        total_timeout_s: Longest time for one image from a URL, redirects included. Name resolution
+        total_timeout_s: Longest time for one medium from a URL, redirects included. Name resolution
             is bounded by the system's resolver instead.
         max_redirects: Redirects followed for one URL.
 
@@ -36,6 +47,8 @@ class MediaPolicy:
     """
 
     max_image_pixels: int = 64_000_000
+    max_frames: int = 4096
+    max_video_pixels: int = 512_000_000
     max_bytes: int = 100 * 1024 * 1024
     allowed_formats: tuple[str, ...] = IMAGE_FORMATS
     media_roots: tuple[Path, ...] = ()
@@ -52,7 +65,14 @@ class MediaPolicy:
             raise BadRequest(
                 f"allowed_formats={self.allowed_formats!r} is not valid: it must be some of {IMAGE_FORMATS}."
             )
-        for name in ("max_image_pixels", "connect_timeout_s", "read_timeout_s", "total_timeout_s"):
+        for name in (
+            "max_image_pixels",
+            "max_frames",
+            "max_video_pixels",
+            "connect_timeout_s",
+            "read_timeout_s",
+            "total_timeout_s",
+        ):
             value = getattr(self, name)
             if not value > 0:
                 raise BadRequest(f"{name}={value!r} is not valid: it must be positive.")
@@ -71,7 +91,19 @@ class MediaPolicy:
         if self.max_bytes and size_bytes > self.max_bytes:
             raise PayloadTooLarge(
                 f"{what} has more than {self.max_bytes} bytes, the most that are allowed.",
-                hint="Send a smaller image.",
+                hint="Send a smaller one.",
+            )
+
+    def check_pixels(self, width: int, height: int, what: str) -> None:
+        """Let one picture pass when it is within `max_image_pixels`.
+
+        Raises:
+            PayloadTooLarge: when it is not.
+        """
+        if width * height > self.max_image_pixels:
+            raise PayloadTooLarge(
+                f"{what} has {width}x{height} pixels; at most {self.max_image_pixels} are allowed.",
+                hint="Send a smaller one.",
             )
 
 

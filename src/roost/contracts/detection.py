@@ -2,42 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from numbers import Real
-from typing import Annotated, Any, Literal
+from typing import Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from roost.contracts.base import Wire
 from roost.contracts.envelope import InferenceRequest, InferenceResponse
+from roost.contracts.fields import Box, ImageSource, ModelScore, Score, Threshold, check_corners
 from roost.contracts.mask import CompressedRLE
-
-Score = Annotated[float, Field(ge=0.0, le=1.0)]
-
-
-def _whole_pixels(value: Any) -> Any:
-    # The published clients read boxes as integers; models give floats, NumPy's too.
-    return [_whole(number) for number in value] if isinstance(value, (list, tuple)) else value
-
-
-def _whole(number: Any) -> Any:
-    if not isinstance(number, Real):
-        return number
-    if not math.isfinite(number):
-        raise ValueError("a box must have finite numbers")
-    return round(float(number))
-
-
-def _nan_of_null(value: Any) -> Any:
-    # JSON has no NaN: a score that is not a number is written, and read back, as null.
-    return math.nan if value is None else value
-
-
-Box = Annotated[list[int], BeforeValidator(_whole_pixels), Field(min_length=4, max_length=4)]
-"""`[x1, y1, x2, y2]` in pixels of the image, rounded, with x2 ≥ x1 and y2 ≥ y1."""
-
-ModelScore = Annotated[float, BeforeValidator(_nan_of_null)]
-"""A score as the model gave it; null on the wire when it is not finite."""
 
 
 class DetectionParameters(InferenceRequest):
@@ -58,11 +30,10 @@ class DetectionRequest(DetectionParameters):
     """Asks for the objects in one image.
 
     Attributes:
-        image: Base64 (also a data URI) of an encoded image, an http(s) URL, or a path inside a
-            configured media root.
+        image: Base64, a data URI, a URL or a path.
     """
 
-    image: str = Field(min_length=1)
+    image: ImageSource
 
 
 class DetectionOutput(Wire):
@@ -80,9 +51,8 @@ class DetectionOutput(Wire):
             lengths.add(len(self.masks))
         if len(lengths) > 1:
             raise ValueError("boxes, scores, classes and masks must have one entry an object")
-        for x1, y1, x2, y2 in self.boxes:
-            if x2 < x1 or y2 < y1:
-                raise ValueError(f"box {[x1, y1, x2, y2]} must have x2 >= x1 and y2 >= y1")
+        for box in self.boxes:
+            check_corners(box)
         return self
 
 
@@ -103,5 +73,5 @@ class DetectionInterface(Wire):
     capability: Literal["detection"] = "detection"
     classes: Literal["open", "closed"]
     class_names: list[str] | None = None
-    thresholds: list[Literal["box", "text"]] = Field(default_factory=list)
+    thresholds: list[Threshold] = Field(default_factory=list)
     outputs: list[Literal["box", "score", "class", "mask"]]

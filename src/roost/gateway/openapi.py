@@ -13,13 +13,6 @@ from roost.gateway.inference import PREFIX
 from roost.gateway.table import CapabilityView
 
 _REF: Final = "#/components/schemas/{model}"
-_EXAMPLES: Final[dict[str, dict[str, Any]]] = {
-    "detection": {
-        "model": "ssd-mobilenet-v2/coco",
-        "image": "https://example.com/cat.jpg",
-        "boxThreshold": 0.5,
-    },
-}
 
 
 def describe_inference(app: FastAPI, capabilities: Mapping[str, CapabilityView]) -> None:
@@ -49,8 +42,7 @@ def _add(document: dict[str, Any], capabilities: Mapping[str, CapabilityView]) -
             "default": error,
         }
         request = _json(names[row.request_type, "validation"])
-        if row.name in _EXAMPLES:
-            request["application/json"]["example"] = _EXAMPLES[row.name]
+        request["application/json"]["example"] = row.example
         document["paths"][PREFIX + row.name] = _post(row.name, request, responses)
         if row.upload_field is not None:
             form = {"multipart/form-data": _form(row)}

@@ -12,6 +12,7 @@ DISTRIBUTIONS: Final = {
     "cloudpickle": "cloudpickle",
     "fastapi": "fastapi",
     "httpx2": "httpx2",
+    "numpy": "numpy",
     "obstore": "obstore",
     "packaging": "packaging",
     "PIL": "pillow",
@@ -23,6 +24,9 @@ DISTRIBUTIONS: Final = {
     "typing_extensions": "typing-extensions",
 }
 """Module to distribution; a test holds it complete."""
+
+OPTIONAL: Final = frozenset({"av", "huggingface_hub"})
+"""Modules of extras: imported, and missed by name, where they are used."""
 
 
 def require_installed(modules: Iterable[str] = tuple(DISTRIBUTIONS)) -> None:

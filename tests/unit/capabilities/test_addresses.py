@@ -77,13 +77,13 @@ def test_an_address_inside_another_is_judged_as_itself(address: ipaddress.IPv4Ad
 def test_no_spelling_of_a_private_address_is_resolved(host: str) -> None:
     with pytest.raises(InvalidMedia) as caught:
         resolve(host, 80, MediaPolicy())
-    assert caught.value.message == f"image host {host!r} has no address that may be reached."
+    assert caught.value.message == f"media host {host!r} has no address that may be reached."
 
 
 def test_a_name_that_does_not_resolve_reads_like_a_private_one() -> None:
     with pytest.raises(InvalidMedia) as caught:
         resolve("a..b", 80, MediaPolicy())
-    assert caught.value.message == "image host 'a..b' has no address that may be reached."
+    assert caught.value.message == "media host 'a..b' has no address that may be reached."
 
 
 def test_a_public_address_is_the_one_to_dial() -> None:

@@ -125,5 +125,5 @@ def test_every_row_is_named_as_its_model_base_says() -> None:
 def test_an_unknown_capability_lists_the_known_ones(name: str) -> None:
     with pytest.raises(NotFound) as caught:
         get_capability(name)
-    assert caught.value.hint == "Known capabilities: detection."
+    assert caught.value.hint == "Known capabilities: detection, embedding, ner, segmentation, tracking, vlm."
     assert len(caught.value.message) < 120

@@ -32,7 +32,7 @@ from roost.errors import InvalidMedia
     ],
 )
 def test_malformed_urls_are_refused(url: str) -> None:
-    with pytest.raises(InvalidMedia, match="image URL is not valid"):
+    with pytest.raises(InvalidMedia, match="media URL is not valid"):
         load_image(url, MediaPolicy())
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from roost.asgi.types import ASGIApp, Message
-from roost.capabilities import DetectionModel, MediaPolicy
+from roost.capabilities import InferenceModel, MediaPolicy
 from roost.capabilities.table import get_capability
 from roost.contracts.replica import ReplicaLimits
 from roost.keys import DeploymentKey
@@ -100,7 +100,7 @@ def call() -> Call:
 
 
 def serve_model(
-    model_class: type[DetectionModel],
+    model_class: type[InferenceModel[Any, Any]],
     use: Callable[[ASGIApp, ServedModel], Awaitable[Any]],
     *,
     limits: ReplicaLimits | None = None,
@@ -114,7 +114,7 @@ def serve_model(
         model = ServedModel(
             model_class,
             DeploymentKey("fam", "suf", "run"),
-            capability=get_capability("detection"),
+            capability=get_capability(model_class.__roost_capability__),
             policy=MediaPolicy(max_image_pixels=limits.max_image_pixels),
             timeout_s=limits.timeout_s or 60.0,
         )
