@@ -163,6 +163,13 @@ def test_hostile_names_are_refused_before_anything_is_fetched(
     assert not (tmp_path / "cache").exists()
 
 
+def test_a_file_that_http_cannot_carry_is_named(hub: FakeHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_DISABLE_XET", True)
+    monkeypatch.setattr("huggingface_hub.constants.MAX_HTTP_DOWNLOAD_SIZE", 2_999_999)
+    with pytest.raises(Unavailable, match=r"'model.bin' of .* has 3000000 bytes.*HF_HUB_DISABLE_XET=0"):
+        fetched(HubAddress(REPOSITORY))
+
+
 def test_a_hub_that_is_away_is_said(hub: FakeHub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     with pytest.raises(Unavailable, match="could not be downloaded"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,10 +16,11 @@ from obstore.exceptions import BaseError, NotFoundError, PreconditionError
 from roost.errors import InvalidWeights, NotFound, Unavailable
 from roost.sdk.progress import transfer
 from roost.sdk.sources.address import BucketAddress
+from roost.sdk.sources.leavable import run_or_leave
 from roost.sdk.sources.room import room_for
 from roost.storage.backends import Backend, open_backend
 from roost.storage.failures import translated
-from roost.storage.transfer import WORKERS, Meter, Progress, run_parallel
+from roost.storage.transfer import WORKERS, Meter, Progress
 from roost.storage.tree_paths import check_tree
 
 if TYPE_CHECKING:
@@ -117,7 +119,7 @@ def copy_files(
         _write(directory / piece.file.path, piece, _read(backend, piece))
         meter.add(piece.size)
 
-    run_parallel(copy, _pieces(files), workers=WORKERS)
+    run_or_leave(copy, list(_pieces(files)), workers=WORKERS, stopped=threading.Event())
 
 
 def _pieces(files: list[StoredFile]) -> Iterator[_Piece]:

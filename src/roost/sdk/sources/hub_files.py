@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from roost.errors import NotFound
+from roost.errors import NotFound, Unavailable
 from roost.sdk.sources.address import HubAddress
 from roost.storage.tree_paths import check_tree
 
@@ -50,7 +50,9 @@ def list_files(api: HfApi, address: HubAddress, commit: str) -> list[HubFile]:
     Raises:
         InvalidWeights: for a name that can be no path of a tree.
         NotFound: when none is wanted.
+        Unavailable: for a file that is too large for HTTP while Xet is off.
     """
+    from huggingface_hub import constants  # noqa: PLC0415  # the extra [hub]
     from huggingface_hub.hf_api import RepoFile  # noqa: PLC0415  # the extra [hub]
 
     files = [
@@ -61,6 +63,12 @@ def list_files(api: HfApi, address: HubAddress, commit: str) -> list[HubFile]:
     check_tree([file.path for file in files], {}, ())
     if not files:
         raise NotFound(f"{str(address)!r} has no file that is wanted.", hint="Check its allow= and ignore=.")
+    largest = max(files, key=lambda file: file.size)
+    if constants.HF_HUB_DISABLE_XET and largest.size > constants.MAX_HTTP_DOWNLOAD_SIZE:
+        raise Unavailable(
+            f"{largest.path!r} of {str(address)!r} has {largest.size} bytes, too many for HTTP.",
+            hint="Set HF_HUB_DISABLE_XET=0 to have it fetched by the hub's Xet protocol.",
+        )
     return files
 
 
