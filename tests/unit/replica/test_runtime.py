@@ -21,6 +21,7 @@ from roost.contracts.servable import ServableRef
 from roost.errors import ModelDeployFailed, Unavailable
 from roost.keys import DeploymentKey
 from roost.replica import context, runtime
+from roost.serve import ServableKind
 from roost.storage.artifacts import StoredArtifacts
 from roost.storage.store import ObjectStore
 from roost.storage.upload import upload_tree
@@ -89,6 +90,33 @@ class Reader(DetectionModel):
         return DetectionOutput(boxes=[[0, 0, x, y]], scores=[1.0], classes=[self.name])
 """
 
+TELLER = """
+import roost.serve
+from roost.replica.context import find_current
+
+steps = []
+
+class Teller:
+    def __init__(self, key):
+        self.key = str(key)
+        self.fail = find_current().spec.config.get("fail")
+        if self.fail == "constructor":
+            raise KeyError("voice")
+
+    @roost.serve.endpoint
+    def tell(self, name: str) -> list[str]:
+        return [self.key, name]
+
+    def check_health(self):
+        if self.fail == "health":
+            raise RuntimeError("lost the words")
+
+    async def unload(self):
+        steps.append("unloaded")
+"""
+
+KINDS: dict[str, ServableKind] = {"Words": "serve_app", "Reader": "inference_model", "Teller": "endpoint"}
+
 Stored = Callable[..., ReplicaSpec]
 
 
@@ -111,11 +139,11 @@ def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stored]:
             (tmp_path / "weights" / "names").mkdir(parents=True)
             (tmp_path / "weights" / "names" / "a.txt").write_text("robin")
             digest = upload_tree(tmp_path / "weights", artifacts, progress=None).digest
-        is_model = class_path.endswith("Reader")
+        kind = KINDS[class_path.partition(":")[2]]
         ref = ServableRef(
             class_path=class_path,
-            kind="inference_model" if is_model else "serve_app",
-            capability="detection" if is_model else None,
+            kind=kind,
+            capability="detection" if kind == "inference_model" else None,
             bundle_fingerprint=bundle.fingerprint,
         )
         return ReplicaSpec(
@@ -143,21 +171,73 @@ def test_serves_a_serve_app_from_start_to_end(stored: Stored, call: Any) -> None
         await replica.check_health()
         words = await call(replica.app, "GET", "/words")
         long = await call(replica.app, "POST", "/length", [b"123456", b"123456"])
-        messages = iter(["lifespan.startup", "lifespan.shutdown"])
-
-        async def receive() -> dict[str, str]:
-            return {"type": next(messages)}
-
-        async def send(_message: Any) -> None:
-            return
-
-        await replica.app({"type": "lifespan"}, receive, send)
+        await _shut_down(replica.app)
         return words.json, long.status, sys.modules["roost_test_served"].steps
 
     words, long, steps = asyncio.run(run())
     assert words == ["fam/suf/run", "{'lang': 'en'}", "5"]
     assert long == 413
     assert steps == ["constructed", "app up", "app down", "unloaded"]
+
+
+def test_serves_endpoints_from_start_to_end(stored: Stored, call: Any) -> None:
+    spec = stored(TELLER, "roost_test_served:Teller", limits=ReplicaLimits(max_body_bytes=20))
+
+    async def run() -> tuple[Any, Any, Any]:
+        replica = await runtime.start(spec)
+        await replica.check_health()
+        told = await call(replica.app, "POST", "/tell", b'{"name": "Ada"}')
+        long = await call(replica.app, "POST", "/tell", [b'{"name": "123456', b'123456"}'])
+        described = await call(replica.app, "GET", "/openapi.json")
+        await _shut_down(replica.app)
+        return told.json, long.status, described.json
+
+    told, long, described = asyncio.run(run())
+    assert (told, long) == (["fam/suf/run", "Ada"], 413)
+    assert described["info"] == {"title": "Teller", "description": "", "version": spec.version}
+    assert described["servers"] == [{"url": "/r/fam/suf/run"}]
+    assert sys.modules["roost_test_served"].steps == ["unloaded"]
+
+
+@pytest.mark.parametrize(
+    ("source", "fail", "said"),
+    [
+        (TELLER, "constructor", "The constructor of 'roost_test_served:Teller' raised KeyError: 'voice'"),
+        (
+            TELLER.replace("name: str", "name"),
+            "",
+            "Reading the endpoints of 'roost_test_served:Teller' raised InvalidServable: The endpoint "
+            "'Teller.tell' has the parameter 'name' without a type. Annotate it, for example name: str.",
+        ),
+    ],
+)
+def test_what_a_class_with_endpoints_raises_at_its_start_is_said(
+    stored: Stored, source: str, fail: str, said: str
+) -> None:
+    with pytest.raises(ModelDeployFailed) as raised:
+        asyncio.run(runtime.start(stored(source, "roost_test_served:Teller", config={"fail": fail})))
+    assert raised.value.message == said
+
+
+def test_the_health_check_of_endpoints_is_the_servables_own(stored: Stored) -> None:
+    async def run() -> None:
+        replica = await runtime.start(stored(TELLER, "roost_test_served:Teller", config={"fail": "health"}))
+        await replica.check_health()
+
+    with pytest.raises(RuntimeError, match="lost the words"):
+        asyncio.run(run())
+
+
+async def _shut_down(app: Any) -> None:
+    messages = iter(["lifespan.startup", "lifespan.shutdown"])
+
+    async def receive() -> dict[str, str]:
+        return {"type": next(messages)}
+
+    async def send(_message: Any) -> None:
+        return
+
+    await app({"type": "lifespan"}, receive, send)
 
 
 def test_serves_a_model_with_its_weights(stored: Stored, call: Any) -> None:
@@ -240,15 +320,7 @@ def test_the_health_check_is_the_servables_own(stored: Stored) -> None:
 def test_a_model_whose_thread_ended_is_unhealthy(stored: Stored) -> None:
     async def run() -> None:
         replica = await runtime.start(stored(MODEL, "roost_test_served:Reader"))
-        messages = iter(["lifespan.startup", "lifespan.shutdown"])
-
-        async def receive() -> dict[str, str]:
-            return {"type": next(messages)}
-
-        async def send(_message: Any) -> None:
-            return
-
-        await replica.app({"type": "lifespan"}, receive, send)
+        await _shut_down(replica.app)
         await asyncio.to_thread(_join, "model fam/suf/run")
         await replica.check_health()
 
