@@ -7,13 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from roost.client import control_calls
+from roost.client.deployment import Deployment
 from roost.contracts.autoscaling import Autoscaling
-from roost.contracts.deployment import (
-    Deployment,
-    ReplicaPlacement,
-    Rollout,
-    ServingStatus,
-)
+from roost.contracts.deployment import ReplicaPlacement, Rollout, ServingStatus
 from roost.errors import ModelDeployFailed, ModelNotDeployed, Timeout
 from roost.keys import DeploymentKey, ModelKey
 from roost.sdk.arguments import check_timeout, deploy_request
