@@ -46,7 +46,7 @@ class SeaweedServer:
     def __init__(self, program: Path) -> None:
         self._program = program
         self._folder = Path(tempfile.mkdtemp(prefix="roost-s3-"))
-        self._ports = dict(zip(("master", "volume", "filer", "s3", "metrics"), _free_ports(5), strict=True))
+        self._ports = dict(zip(("master", "volume", "filer", "s3", "metrics"), free_ports(5), strict=True))
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -134,7 +134,7 @@ class SeaweedServer:
             return False
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
     """Ports that are free together with those `_GRPC` above; below those that systems give out."""
     found: list[int] = []
     while len(found) < count:

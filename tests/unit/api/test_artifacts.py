@@ -90,3 +90,22 @@ def test_unknown_artifacts_kinds_and_names(client: TestClient) -> None:
             client.put(f"/api/artifacts/manifests/{name}", content=b"x"),
         ):
             assert (response.status_code, response.json()["error"]["reason"]) == (400, "invalid_name")
+
+
+def test_a_store_without_signed_urls_says_so(client: TestClient) -> None:
+    asked = {"names": [HELLO], "method": "GET"}
+    answer = client.post("/api/artifacts/chunks/urls", json=asked)
+    assert answer.json() == {"urls": None, "headers": {}, "expiresS": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"names": ["../storage-id"], "method": "GET"}, 400),
+        ({"names": [HELLO] * 1001, "method": "PUT"}, 400),
+        ({"names": [HELLO], "method": "DELETE"}, 422),
+        ({"names": [HELLO]}, 422),
+    ],
+)
+def test_urls_that_are_not_given(client: TestClient, body: dict[str, object], status: int) -> None:
+    assert client.post("/api/artifacts/chunks/urls", json=body).status_code == status
