@@ -40,6 +40,7 @@ def test_a_small_file_that_grows_changes_few_chunks() -> None:
 _sizes = st.integers(0, 3) | st.integers(SMALL_FILE - 2, SMALL_FILE + 2) | st.integers(0, 3 * CHUNK_SIZE)
 
 
+@settings(max_examples=50, deadline=None)
 @given(
     st.dictionaries(st.text(min_size=1, max_size=3), _sizes, max_size=40), st.randoms(use_true_random=False)
 )
