@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from roost.contracts.deployment import DeployRequest
+from roost.contracts.info import NodeInfo
 from roost.errors import ModelInUse, ModelNotFound
 from roost.keys import ModelKey
 from roost.records.database import Database
@@ -19,7 +20,8 @@ from roost.testing.fake_clock import FakeClock
 from roost.testing.memory_store import MemoryStore
 from roost.testing.ready_models import save_ready_model
 
-ROUNDS = 25
+NODE = NodeInfo(node_id="n1", name="one", ip="10.0.0.1", alive=True, resources={"CPU": 2.0})
+ROUNDS = 20
 DEPLOYERS = 3
 
 
@@ -32,7 +34,7 @@ class Server:
         self.deployments = Deployments(
             self.db,
             self.models,
-            EngineView(list, lambda _app, _tail: ""),
+            EngineView(lambda: [NODE], lambda _app, _tail: ""),
             ServeSettings(serve_url="http://serve:8000", storage_url="file:///s"),
             Changes(),
             FakeClock(),
@@ -55,9 +57,13 @@ def test_one_of_them_wins(records: Database) -> None:
 
     def run(server: Server, act: Callable[[Server, int], str]) -> list[str]:
         ended = []
-        for turn in range(ROUNDS):
-            together.wait()
-            ended.append(act(server, turn))
+        try:
+            for turn in range(ROUNDS):
+                together.wait()
+                ended.append(act(server, turn))
+        except BaseException:
+            together.abort()  # the others need not wait for this one
+            raise
         return ended
 
     for key in keys:
