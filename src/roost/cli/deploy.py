@@ -9,7 +9,8 @@ import typer
 from roost.cli.arguments import ConfigOption, read_config
 from roost.cli.output import JsonFlag, note, print_json, say
 from roost.cli.plan import print_plan
-from roost.contracts.deployment import Deployment, Rollout
+from roost.client.deployment import Deployment
+from roost.contracts.deployment import Rollout
 from roost.keys import DeploymentKey, ModelKey
 from roost.sdk.deployments import deploy_model, wait_for_model_serving
 from roost.sdk.placement import plan_deploy

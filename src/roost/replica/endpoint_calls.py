@@ -57,9 +57,8 @@ class EndpointCalls:
         what = f"the endpoint {endpoint.name!r}"
         with serving(what):
             made: Any = method(**arguments)
-        items = (
-            _AsyncItems(made, what) if inspect.isasyncgen(made) else _ThreadItems(made, what, self._threads)
-        )
+        is_async: bool = inspect.isasyncgen(made)
+        items = _AsyncItems(made, what) if is_async else _ThreadItems(made, what, self._threads)
         try:
             async for item in items:
                 yield _dump(endpoint, item)
