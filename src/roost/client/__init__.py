@@ -2,6 +2,8 @@
 
 from roost.client.artifacts import RemoteArtifacts
 from roost.client.async_client import AsyncClient
+from roost.client.endpoint_async_client import AsyncEndpointClient
+from roost.client.endpoint_client import EndpointClient
 from roost.client.sync_client import Client
 
-__all__ = ["AsyncClient", "Client", "RemoteArtifacts"]
+__all__ = ["AsyncClient", "AsyncEndpointClient", "Client", "EndpointClient", "RemoteArtifacts"]

@@ -81,7 +81,8 @@ class _Method:
         except Exception as error:
             raise self._invalid(
                 f"has an annotation that cannot be read: {type(error).__name__}: {error}",
-                "Import what annotations name at the top of the module, not under TYPE_CHECKING.",
+                "Import what annotations name at the top of the module, not under TYPE_CHECKING; in a "
+                "notebook, leave out `from __future__ import annotations`.",
             ) from error
 
     def _signature(self, hints: dict[str, Any]) -> inspect.Signature:
