@@ -12,8 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from bench.report import table, write
+from roost.contracts.deployment import DeployRequest
+from roost.keys import ModelKey
 from roost.testing.deploying_server import DeployingServer, open_records
 from roost.testing.fake_serve import FakeServe
+from roost.testing.ready_models import save_ready_model
 
 COUNT, BURST, THREADS = 500, 100, 10
 IDLE_TARGET_MS, HEARD_TARGET_MS = 50.0, 300.0
@@ -59,12 +62,18 @@ def _changed(server: DeployingServer, number: int) -> float:
 
 
 def _burst(server: DeployingServer, ray: FakeServe, at: int) -> tuple[float, int]:
-    """Seconds that 100 deploys from ten threads took, and the PUTs until all ran."""
+    """Seconds that 100 deploys of new code from ten threads took, and the PUTs until all ran."""
+    models = [ModelKey("f", "s", f"run{number}") for number in range(BURST)]
+    for model in models:
+        save_ready_model(server.db, model, bundle=f"{at:064x}")
     before = len(ray.puts)
-    bundle = f"{at:064x}"
     started = time.perf_counter()
     with ThreadPoolExecutor(THREADS) as pool:
-        list(pool.map(lambda number: server.deploy(f"run{number}", bundle=bundle), range(BURST)))
+        list(
+            pool.map(
+                lambda model: server.deployments.deploy(model, DeployRequest(name=model.run_name)), models
+            )
+        )
     taken = time.perf_counter() - started
     for number in range(BURST):
         _wait(server, f"run{number}", "running")

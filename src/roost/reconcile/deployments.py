@@ -35,7 +35,7 @@ PERIOD_S: Final = 1.0
 IN_FLIGHT_S: Final = 0.2
 """From one look at Ray to the next while something is under way: waiters hear of it at the next look."""
 
-LONGEST_SETTLE_S: Final = 0.1
+LONGEST_SETTLE_S: Final = IN_FLIGHT_S
 """A burst of changes is PUT at once (`Burst`), but what Ray shows is looked at during one, too."""
 
 LONGEST_IN_FLIGHT_S: Final = 120.0

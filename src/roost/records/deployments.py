@@ -118,6 +118,9 @@ def list_active_versions(session: Session) -> dict[str, int]:
 
 def list_by_key(session: Session, keys: Sequence[str]) -> Sequence[DeploymentRow]:
     """The rows of these keys, in no order."""
+    if len(keys) == 1:  # as after most changes: half the price
+        row = session.get(DeploymentRow, keys[0])
+        return [row] if row is not None else []
     rows: list[DeploymentRow] = []
     for start in range(0, len(keys), 500):  # databases bound the variables of a statement
         some = keys[start : start + 500]

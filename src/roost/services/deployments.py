@@ -28,7 +28,7 @@ from roost.services.deployment_target import Target
 from roost.services.engine_view import EngineView
 from roost.services.kept import write_kept
 from roost.services.models import Models
-from roost.services.targets import Targets
+from roost.services.targets import Asked, Targets
 from roost.services.unplaced import list_unplaced, place
 from roost.serving.placement import is_placed
 from roost.serving.settings import ServeSettings
@@ -80,7 +80,7 @@ class Deployments:
         asked = self._targets.asked(model, request)
         if asked.row is not None and asked.settled:
             return self._view(asked.row)
-        return self._write(model, request)
+        return self._write(model, request, asked)
 
     def redeploy(self, key: DeploymentKey) -> Deployment:
         """The same config, replicas and name with the model as it is now.
@@ -171,11 +171,12 @@ class Deployments:
             self._changes.notify()  # the reconciler, which calls this, looks again in a moment
         return len(placed) == len(unplaced)
 
-    def _write(self, model: ModelKey, request: DeployRequest) -> Deployment:
+    def _write(self, model: ModelKey, request: DeployRequest, asked: Asked) -> Deployment:
         row = write_kept(
             self._db,
             lambda: self._targets.placed(self._targets.asked(model, request)),
             lambda session, target: self._record(session, target, request),
+            first=(asked.emptyings, self._targets.placed(asked)),
         )
         if not is_placed(replica_options(row.application)):
             self._engine.when_seen(self.place_waiting)
@@ -189,7 +190,8 @@ class Deployments:
         row = find_deployment(session, key)
         present = row is not None and row.present
         name = request.name or (row.name if row is not None and present else key.default_name)
-        loser = claim_name(session, name, str(key), take=request.take_name)
+        keeps_name = row is not None and present and row.name == name
+        loser = None if keeps_name else claim_name(session, name, str(key), take=request.take_name)
         happenings = [_renamed(loser)] if loser is not None else []
         if row is None:
             row = new_row(target, name, now)

@@ -82,9 +82,13 @@ class Models:
             ModelNotReady: saying why there is no finished content.
         """
         with self._db.read() as session:
-            row = _get(session, key)
-            self._require_ready(session, row)
-            return ReadyModel(self._view(session, row), servable_of(row))
+            return self.read_ready(session, key)
+
+    def read_ready(self, session: Session, key: ModelKey) -> ReadyModel:
+        """As `get_ready`, inside the caller's session."""
+        row = _get(session, key)
+        self._require_ready(session, row)
+        return ReadyModel(self._view(session, row), servable_of(row))
 
     def list(
         self,
@@ -266,7 +270,8 @@ class Models:
         self._require_ready(session, _get(session, key))
 
     def _view(self, session: Session, row: ModelRow) -> SavedModel:
-        return saved_model(row, find_claim(session, row.key), self._clock.now())
+        claim = None if row.finished else find_claim(session, row.key)  # it says nothing of a finished one
+        return saved_model(row, claim, self._clock.now())
 
     def _require_ready(self, session: Session, row: ModelRow) -> None:
         if not row.finished:

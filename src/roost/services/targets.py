@@ -8,10 +8,11 @@ from roost.contracts.deployment import DeployRequest
 from roost.keys import DeploymentKey, ModelKey, check_config, deployment_key
 from roost.records.database import Database
 from roost.records.deployments import DeploymentRow, find_deployment
+from roost.records.trash import count_emptyings
 from roost.services.deployment_rows import is_settled_on, running_replicas, serves
 from roost.services.deployment_target import Target, Wish, target_of
 from roost.services.engine_view import EngineView
-from roost.services.models import Models
+from roost.services.models import Models, ReadyModel
 from roost.serving.feasible import check_feasible
 from roost.serving.names import check_name
 from roost.serving.placement import actor_options
@@ -27,12 +28,14 @@ class Asked:
         row: Its record while it is deployed, else None.
         name: The name it would have.
         settled: The request asks for nothing that is not wanted already, and has not failed.
+        emptyings: How often the trash had been emptied when the records were read (`write_kept`).
     """
 
     row: DeploymentRow | None
     target: Target
     name: str
     settled: bool
+    emptyings: int
 
     @property
     def key(self) -> DeploymentKey:
@@ -65,11 +68,15 @@ class Targets:
         key = deployment_key(model.family, model.suffix, model.run_name, config)
         if request.name is not None:
             check_name(request.name, key)
-        row = self._find_live(key)
-        target = self._target(key, row, config, Wish.of(request))
+        with self._db.read() as session:
+            emptyings = count_emptyings(session)
+            found = find_deployment(session, key)
+            ready = self._models.read_ready(session, model)
+        row = found if found is not None and found.present else None
+        target = self._target(key, row, ready, config, Wish.of(request))
         name = request.name or (row.name if row is not None else key.default_name)
         settled = row is not None and is_settled_on(row, target) and row.name == name
-        return Asked(row, target, name, settled)
+        return Asked(row, target, name, settled, emptyings)
 
     def placed(self, asked: Asked) -> Target:
         """The target where it is to run. While Ray does not answer, that is left to Ray.
@@ -89,15 +96,14 @@ class Targets:
         check_feasible(target.requirements, cpus, nodes)
         return target.placed(actor_options(target.requirements, cpus, nodes))
 
-    def _find_live(self, key: DeploymentKey) -> DeploymentRow | None:
-        with self._db.read() as session:
-            row = find_deployment(session, key)
-        return row if row is not None and row.present else None
-
     def _target(
-        self, key: DeploymentKey, row: DeploymentRow | None, config: dict[str, str], wish: Wish
+        self,
+        key: DeploymentKey,
+        row: DeploymentRow | None,
+        ready: ReadyModel,
+        config: dict[str, str],
+        wish: Wish,
     ) -> Target:
-        ready = self._models.get_ready(key.model)
         options = actor_options(ready.saved.requirements, self._settings.replica_cpus)
         if row is not None and row.requirements == asdict(ready.saved.requirements):
             placed = replica_options(row.application)
