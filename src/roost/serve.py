@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import FrameType, FunctionType
-from typing import Any, Final, Literal, TypeVar, overload
+from typing import Any, Final, Literal, NamedTuple, TypeVar, overload
 
 from roost.errors import InvalidServable
 
@@ -21,8 +20,7 @@ _Class = TypeVar("_Class", bound=type)
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True, slots=True)
-class EndpointMark:
+class EndpointMark(NamedTuple):
     """What the mark of an endpoint says.
 
     Attributes:
