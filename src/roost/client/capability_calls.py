@@ -23,7 +23,7 @@ from roost.contracts.tracking import (
 from roost.contracts.vlm import Message, VLMParameters, VLMRequest, VLMResponse
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
+    from roost.contracts.array import ArrayLike
 
 Images = ImageLike | Sequence[ImageLike]
 
@@ -101,7 +101,7 @@ def listed(images: Images) -> list[ImageLike]:
     return [*images] if isinstance(images, Sequence) and not isinstance(images, (str, bytes)) else [images]
 
 
-def wire_array(array: NDArray | npt.ArrayLike | None) -> NDArray | None:
+def wire_array(array: ArrayLike | None) -> NDArray | None:
     """An array as it goes over the wire; what is no `NDArray` is sent as 32-bit floats."""
     return array if array is None or isinstance(array, NDArray) else NDArray.from_numpy(array, "float32")
 

@@ -16,7 +16,6 @@ from roost.client.environment import server_url
 from roost.client.images import ImageLike
 from roost.client.serving_calls import UndeployedName
 from roost.client.transport import DEFAULT_TIMEOUT_S, SyncTransport, Target
-from roost.contracts.array import NDArray
 from roost.contracts.detection import DetectionResponse
 from roost.contracts.embedding import EmbeddingResponse
 from roost.contracts.ner import NERResponse
@@ -26,9 +25,7 @@ from roost.contracts.tracking import TrackingInterval, TrackingKeyframe, Trackin
 from roost.contracts.vlm import Message, VLMResponse
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    ArrayLike = NDArray | npt.ArrayLike
+    from roost.contracts.array import ArrayLike
 
 TRACKING_TIMEOUT_S = 600.0
 VLM_TIMEOUT_S = 300.0

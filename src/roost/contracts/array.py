@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import binascii
 import math
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, get_args
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -13,6 +13,9 @@ from roost.contracts.base import Wire
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+    ArrayLike: TypeAlias = "NDArray | npt.ArrayLike"
+    """An array on the wire, or what NumPy makes one of."""
 
 DType = Literal[
     "bool",
