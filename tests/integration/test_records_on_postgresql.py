@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from sqlalchemy import text
-from tests.unit.records import test_events, test_leases, test_models, test_races, test_upgrade
+from tests.unit.records import test_events, test_leases, test_models, test_races, test_trash, test_upgrade
 from tests.unit.services import test_deployments, test_model_changes
 from tests.unit.services import test_events as test_service_events
 from tests.unit.services import test_models as test_service_models
@@ -20,7 +20,7 @@ from roost.records.tables import METADATA
 from roost.records.upgrade import upgrade
 from roost.testing.postgres import PostgresServer
 
-RECORDS = (test_events, test_leases, test_models, test_races, test_upgrade)
+RECORDS = (test_events, test_leases, test_models, test_races, test_trash, test_upgrade)
 SERVICES = (test_deployments, test_model_changes, test_service_events, test_service_models)
 FIXTURES = ("place", "registry", "room", "server")
 

@@ -40,6 +40,21 @@ class TestSettings:
         with pytest.raises(BadRequest, match="ROOST_MAX_BODY_BYTES='lots' is not valid"):
             read_settings({})
 
+    @pytest.mark.parametrize("grace", ["0", "3599", "-1", "nan", "1e300"])
+    def test_a_grace_that_makes_no_sense_is_refused(
+        self, monkeypatch: pytest.MonkeyPatch, grace: str
+    ) -> None:
+        monkeypatch.setenv("ROOST_GC_GRACE_S", grace)
+        with pytest.raises(BadRequest, match=f"ROOST_GC_GRACE_S='{grace}' is not valid"):
+            read_settings({})
+
+    def test_a_short_grace_says_why(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("ROOST_GC_GRACE_S", "60")
+        with pytest.raises(BadRequest, match=r"at least 3600.*interrupted.*`roost gc --grace 0s`"):
+            read_settings({})
+        monkeypatch.setenv("ROOST_GC_GRACE_S", "3600")
+        assert read_settings({}).gc_grace_s == 3600
+
     def test_defaults_lie_in_the_home(self) -> None:
         settings = Settings(home=Path("/h"))
         assert settings.resolved_database_url == "sqlite:////h/roost.db"

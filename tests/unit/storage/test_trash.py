@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from roost.contracts.artifact import ArtifactKind
-from roost.errors import ArtifactNotFound, CorruptArtifact
+from roost.errors import ArtifactNotFound, CorruptArtifact, StorageDenied
 from roost.storage.artifacts import StoredArtifacts, artifact_path, sha256
 from roost.storage.store import ObjectStore
 from roost.storage.trash import bring_back, throw_away, trash_path
@@ -107,4 +107,17 @@ def test_a_good_object_in_the_trash_heals_an_altered_one(store: ObjectStore) -> 
 
 def test_what_is_nowhere_is_named(store: ObjectStore) -> None:
     with pytest.raises(ArtifactNotFound, match=HELLO):
+        StoredArtifacts(store).get("chunks", HELLO)
+
+
+def test_who_may_only_read_reads_it_where_it_lies(tmp_path: Path) -> None:
+    class ReadOnly(ObjectStore):
+        def put_back(self, path: str, to: str) -> None:
+            raise StorageDenied("not allowed")
+
+    store = ReadOnly.open(tmp_path.as_uri())
+    store.put(trash_path(PATH), b"hello")
+    assert StoredArtifacts(store).get("chunks", HELLO) == b"hello"
+    store.put(trash_path(PATH), b"hellO")
+    with pytest.raises(CorruptArtifact, match=HELLO):
         StoredArtifacts(store).get("chunks", HELLO)
