@@ -34,12 +34,25 @@ PROJECT = {
 
 TYPED = """
 import json
+
+import roost
+from fastapi import FastAPI
+from pydantic import BaseModel
 from roost.bundle import pack, trace
 
+app = FastAPI()
 NAMES = ("a", "b")
 
+class Answer(BaseModel):
+    value: int
+
+@roost.serve.ingress(app)
 class Model:
     kinds: dict[str, int] = {"x": 1, "y": 2}
+
+    @app.get("/add/{x}")
+    def add(self, x: int) -> Answer:
+        return Answer(value=x)
 
     def run(self, x):
         if x in {"alpha", "beta", "gamma", "delta"}:

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import io
-import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from types import CodeType, FunctionType, ModuleType
-from typing import Any, Final, TypeVar
+from types import CodeType, FunctionType
+from typing import Final
 
 import cloudpickle  # type: ignore[import-untyped]  # it has no types
 
 from roost.bundle.code_imports import code_imports
 from roost.bundle.imports import Import
 from roost.bundle.pickle_names import named_modules
+from roost.bundle.pickler import Pickler
 from roost.bundle.unpickle import MAIN
 from roost.errors import InvalidServable
 
 _PROMPT_FILES: Final = ("<stdin", "<python-input", "<ipython-input", "<console")
-_PROTOCOL: Final = 5
-_CODE_FILE: Final = "<notebook>"
-_TRACKER_ID: Final = re.compile(r"[0-9a-f]{32}")
 _OWN_TOOLS: Final = frozenset({MAIN, "cloudpickle"})
 
 
@@ -60,18 +57,18 @@ def pickle_class(cls: type) -> Pickled:
     """Pickle a class with the functions, classes and values of `__main__` that its code refers to.
 
     What other modules define is referred to by name. The bytes are the same for the same source,
-    wherever and whenever it is typed, but for values that differ themselves, such as sets of strings.
+    wherever and whenever it is typed, but for values that differ themselves, such as times.
 
     Raises:
         InvalidServable: naming the value that cannot be pickled.
     """
     buffer = io.BytesIO()
-    pickler = _Pickler(buffer)
+    pickler = Pickler(buffer)
     try:
         pickler.dump(cls)
     except Exception as error:  # whatever the reducer of a user's object raises
         raise _refusal(cls, pickler.codes, error) from error
-    data = buffer.getvalue()
+    data = pickler.without_addresses(buffer.getvalue())
     modules = {*named_modules(data), *pickler.modules}
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     return Pickled(
@@ -81,55 +78,6 @@ def pickle_class(cls: type) -> Pickled:
         note=f"{class_path_of(cls)} was typed into a notebook or a prompt and ships pickled: "
         f"the workers must run Python {version}, as here.",
     )
-
-
-class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # untyped
-    """Notes what it meets, and leaves out what differs from session to session."""
-
-    def __init__(self, file: io.BytesIO) -> None:
-        super().__init__(file, protocol=_PROTOCOL)
-        self.modules: set[str] = set()
-        self.codes: list[CodeType] = []
-
-    def reducer_override(self, obj: Any) -> Any:
-        if isinstance(obj, ModuleType) and obj.__name__ in sys.modules:
-            self.modules.add(obj.__name__)
-        if isinstance(obj, CodeType):
-            self.codes.append(obj)
-            return self.dispatch_table[CodeType](_without_place(obj))
-        if isinstance(obj, TypeVar):
-            return _untracked(self.dispatch_table[TypeVar](obj))
-        if isinstance(obj, _Ordered):
-            return frozenset, (obj.items,)
-        if _is_app_state(type(obj)):
-            return type(obj), (vars(obj)["_state"],)
-        reduced = super().reducer_override(obj)
-        return _untracked(reduced) if isinstance(obj, type) and isinstance(reduced, tuple) else reduced
-
-
-class _Ordered:
-    """Stands for a frozen set among a code's constants, whose order would follow the hash seed."""
-
-    def __init__(self, items: frozenset[Any]) -> None:
-        self.items = tuple(sorted(items, key=lambda item: (type(item).__name__, repr(item))))
-
-
-def _without_place(code: CodeType) -> CodeType:
-    """`code` without the name of the cell's file, which tells the process and the machine."""
-    constants = tuple(_Ordered(item) if isinstance(item, frozenset) else item for item in code.co_consts)
-    return code.replace(co_filename=_CODE_FILE, co_consts=constants)
-
-
-def _is_app_state(kind: type) -> bool:
-    """Whether it is Starlette's State: its `__getattr__` never ends while a pickle makes it by itself."""
-    return (kind.__module__, kind.__qualname__) == ("starlette.datastructures", "State")
-
-
-def _untracked(reduced: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A reduced class without the random number by which cloudpickle would know it again."""
-    make, arguments, *rest = reduced
-    kept = (None if isinstance(item, str) and _TRACKER_ID.fullmatch(item) else item for item in arguments)
-    return make, tuple(kept), *rest
 
 
 def _codes_of(cls: type) -> Iterator[CodeType]:
