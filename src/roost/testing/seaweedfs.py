@@ -21,8 +21,11 @@ from roost.testing.server_process import wait_until
 
 ACCESS_KEY: Final = "roost"
 SECRET_KEY: Final = "roost-secret"  # noqa: S105  # of a server that lives as long as the tests
+READER: Final = "reader"
+"""Access key of who may only read and list; the secret key is the same."""
+
 _BUCKET: Final = "roost"
-_ACTIONS: Final = ("Admin", "Read", "Write", "List", "Tagging")
+_ACTIONS: Final = {ACCESS_KEY: ("Admin", "Read", "Write", "List", "Tagging"), READER: ("Read", "List")}
 _START_TIMEOUT_S: Final = 60.0
 _STOP_TIMEOUT_S: Final = 30.0
 _GRPC: Final = 10_000
@@ -96,9 +99,11 @@ class SeaweedServer:
 
     def _command(self) -> list[str]:
         ports, config = self._ports, self._folder / "s3.json"
-        keys = [{"accessKey": ACCESS_KEY, "secretKey": SECRET_KEY}]
-        identity = {"name": "roost", "credentials": keys, "actions": list(_ACTIONS)}
-        config.write_text(json.dumps({"identities": [identity]}))
+        identities = [
+            {"name": key, "credentials": [{"accessKey": key, "secretKey": SECRET_KEY}], "actions": actions}
+            for key, actions in _ACTIONS.items()
+        ]
+        config.write_text(json.dumps({"identities": identities}))
         data = self._folder / "data"
         data.mkdir(exist_ok=True)
         options = {

@@ -14,11 +14,13 @@ import pytest
 import roost
 from roost.client import control_calls
 from roost.contracts.artifact import SignedUrls
-from roost.errors import BadRequest, CorruptArtifact, InvalidName
+from roost.errors import BadRequest, CorruptArtifact, InvalidName, StorageDenied
 from roost.sdk.artifacts import find_way
 from roost.sdk.connection import current_client
 from roost.storage.artifacts import artifact_path
 from roost.storage.manifest import Manifest
+from roost.storage.store import ObjectStore
+from roost.testing.seaweedfs import READER
 
 if TYPE_CHECKING:
     from tests.contract.registry.conftest import Registry
@@ -64,6 +66,19 @@ def test_by_signed_urls_without_credentials(registry: Registry, servable: Servab
     assert [path for path in through_server if "/chunks/" in path] == []
     # Three chunks are written by a URL each; those to read come together.
     assert len(registry.requests("/chunks/urls")) == 4
+
+
+@ON_S3
+def test_credentials_that_may_only_read(
+    registry: Registry, servable: Servable, weights: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", READER)
+    assert find_way(registry.server.storage) == "bucket"
+    with pytest.raises(StorageDenied, match="refuses access to 'x'"):
+        ObjectStore.open(registry.objects.url).put("x", b"1")
+    save_and_load(servable, weights)
+    assert len(registry.requests("/chunks/urls")) == 3
+    assert registry.requests("/chunks/missing") == []
 
 
 def test_another_bucket_of_the_same_name_is_not_taken(
