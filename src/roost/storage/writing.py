@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 
 from roost.storage.artifacts import sha256
@@ -17,6 +18,7 @@ class TreeWriter:
     def __init__(self, root: Path, manifest: Manifest) -> None:
         self._root = root
         self._manifest = manifest
+        self._lock = threading.Lock()
         self._modes = {file.path: 0o755 if file.executable else 0o644 for file in manifest.files}
 
     def written_bytes(self) -> int:
@@ -54,12 +56,14 @@ class TreeWriter:
     def write(self, chunk: StoredChunk, data: bytes) -> None:
         """Write the chunk's bytes, which are `data`, to all their places."""
         view = memoryview(data)
-        for place in chunk.places:
-            descriptor = self._open(place.path)
-            try:
-                _write_all(descriptor, view[place.run.offset : place.run.end], place.offset)
-            finally:
-                os.close(descriptor)
+        # One at a time: the kernel lets only one write to a file, and the others would spin.
+        with self._lock:
+            for place in chunk.places:
+                descriptor = self._open(place.path)
+                try:
+                    _write_all(descriptor, view[place.run.offset : place.run.end], place.offset)
+                finally:
+                    os.close(descriptor)
 
     def link(self) -> None:
         """Make the links."""
