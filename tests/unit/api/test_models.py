@@ -137,6 +137,19 @@ def test_bad_changes_change_nothing(
     assert client.get(ENTRY).json() == before
 
 
+def test_deleting(client: TestClient) -> None:
+    token = claim(client)
+    busy = client.delete(ENTRY)
+    assert (busy.status_code, busy.json()["error"]["reason"]) == (409, "model_busy")
+    client.post(f"{ENTRY}/claims/{token}/commit", json={"servable": servable()})
+    gone = client.delete(ENTRY)
+    assert (gone.status_code, gone.content) == (204, b"")
+    again = client.delete(ENTRY)
+    assert (again.status_code, again.json()["error"]["reason"]) == (404, "model_not_found")
+    assert client.delete("/api/models/a/b/%2e%2e").json()["error"]["reason"] == "invalid_name"
+    register(client)
+
+
 def test_listing(client: TestClient) -> None:
     for family in ("b", "a", "c"):
         register(client, f"/api/models/{family}/x/declared")
@@ -152,6 +165,8 @@ def test_listing(client: TestClient) -> None:
     assert keys("?family=a&suffix=x") == (["a/x"], 1)
     assert keys("?phase=uploading") == (["a/y"], 1)
     assert keys("?phase=broken") == ([], 0)
+    assert keys("?limit=2&after=a/x/declared") == (["a/y", "b/x"], 4)
+    assert keys("?after=a%2Fy%2Frun-1&phase=ready") == (["b/x", "c/x"], 3)
 
 
 @pytest.mark.parametrize(
@@ -172,6 +187,8 @@ def test_bad_queries(client: TestClient, query: str) -> None:
         "/api/models/a/c/é",
         "/api/models/a/c/" + "d" * 64,
         "/api/models?family=a%2Fb",
+        "/api/models?after=a/b",
+        "/api/models?after=a/../d",
         "/api/models/a/%20/d",
     ],
 )

@@ -43,7 +43,9 @@ class TestModels:
         assert cli("models", "list", "--phase", "broken", "--json").json == []
 
     def test_no_models_say_what_to_do(self, cli: Cli, server: InProcessServer) -> None:
-        assert cli("models").out == "No models yet. Store one with `roost models save`, or roost.save_model.\n"
+        assert (
+            cli("models").out == "No models yet. Store one with `roost models save`, or roost.save_model.\n"
+        )
         assert cli("models", "--json").json == []
 
     def test_one(self, cli: Cli, model: ModelKey) -> None:

@@ -47,3 +47,8 @@ def test_contradictory_hardware_is_refused(fields: dict[str, Any], message: str)
     with pytest.raises(InvalidRequirements) as caught:
         ModelRequirements(**fields)
     assert caught.value.message == message
+
+
+def test_for_people() -> None:
+    assert str(ModelRequirements()) == "0 GPU, 0 GiB VRAM, 0 GiB RAM"
+    assert str(ModelRequirements(num_gpus=0.5, vram_gb=4, ram_gb=1.25)) == "0.5 GPU, 4 GiB VRAM, 1.25 GiB RAM"
