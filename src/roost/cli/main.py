@@ -20,9 +20,11 @@ from roost.cli.node import node
 from roost.cli.output import print_error, say
 from roost.cli.status import status
 from roost.cli.up import down, up
+from roost.cli.usage import NamingGroup
 from roost.errors import InvalidConfig, InvalidName, InvalidRequirements, RoostError
 
 app = typer.Typer(
+    cls=NamingGroup,
     help="Keeps machine-learning models and serves them on Ray.",
     no_args_is_help=True,
     rich_markup_mode=None,
