@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final, TypeVar
 
@@ -78,7 +78,7 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # untyped
 
     def _reduced_instance(self, obj: Any) -> Any:
         """An ordinary object that holds sets of strings; any other is left to pickle."""
-        kind = type(obj)
+        kind: Any = type(obj)
         is_ordinary = (
             kind.__reduce_ex__ is object.__reduce_ex__
             and kind.__reduce__ is object.__reduce__
@@ -105,23 +105,15 @@ class _Sorted:
         self.items = tuple(sorted(items))
 
 
-def _is_set_of_text(value: object) -> bool:
-    return type(value) in (set, frozenset) and _all_text(value)
-
-
-def _all_text(items: Any) -> bool:
-    return all(type(item) is str for item in items)
+def _is_set_of_text(value: Any) -> bool:
+    return type(value) in (set, frozenset) and all(type(item) is str for item in value)
 
 
 def _untracked(reduced: tuple[Any, ...]) -> tuple[Any, ...]:
     """A reduced class without the random number by which cloudpickle would know it again."""
     make, arguments, *rest = reduced
-    return make, tuple(_without_id(arguments)), *rest
-
-
-def _without_id(arguments: Iterable[Any]) -> Iterable[Any]:
-    for item in arguments:
-        yield None if isinstance(item, str) and _TRACKER_ID.fullmatch(item) else item
+    kept = (None if isinstance(item, str) and _TRACKER_ID.fullmatch(item) else item for item in arguments)
+    return make, tuple(kept), *rest
 
 
 def _is_app_state(kind: type) -> bool:
