@@ -1,8 +1,8 @@
 """A stream of items on the wire: one JSON object a line (`application/x-ndjson`).
 
 `{"item": ...}` for each, and as the last line `{"end": {"items": 3}}`, or the error body of what
-ended it. A stream without its last line was cut. Lines end in `\n` and nothing else does: whatever
-other line breaks a text holds stay in it.
+ended it. A stream without its last line was cut. Empty lines say that it goes on. Lines end in `\n`
+and nothing else does: whatever other line breaks a text holds stay in it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from roost.contracts.error import ErrorBody
 from roost.errors import InternalError, RoostError, Unavailable
 
 CONTENT_TYPE: Final = "application/x-ndjson"
+KEEP_ALIVE_LINE: Final = b"\n"
 
 _ITEM: Final = b'{"item":'
 _SHOWN_BYTES: Final = 80
@@ -74,6 +75,8 @@ class StreamReader:
         for line in lines:
             whole = b"".join(self._begun)
             self._begun = [line]
+            if not whole:
+                continue
             if self._ended or not (whole.startswith(_ITEM) and whole.endswith(b"}")):
                 self._end(whole)
             else:

@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from typing import Any, Final
 
 from roost.asgi.body import read_body
@@ -15,7 +15,7 @@ from roost.asgi.request_id import current_request_id
 from roost.asgi.responses import send_json
 from roost.asgi.types import Receive, Scope, Send, find_header
 from roost.contracts.endpoint import Endpoint
-from roost.contracts.endpoint_stream import CONTENT_TYPE, end_line, error_line, item_line
+from roost.contracts.endpoint_stream import CONTENT_TYPE, KEEP_ALIVE_LINE, end_line, error_line, item_line
 from roost.contracts.replica import ReplicaLimits
 from roost.errors import MethodNotAllowed, NotFound, RoostError, Timeout
 from roost.replica.endpoint_calls import EndpointCalls
@@ -23,6 +23,8 @@ from roost.replica.inference_request import require_json
 
 DEFAULT_TIMEOUT_S: Final = 60.0
 DOCUMENT_PATH: Final = "/openapi.json"
+KEEP_ALIVE_S: Final = 2.0
+"""Between the empty lines of a stream. A proxy finds that its caller has left when it writes to it."""
 
 _log = logging.getLogger("roost.replica")
 
@@ -36,6 +38,7 @@ class EndpointApp:
 
     Args:
         document: What `openapi.json` answers.
+        keep_alive_s: Between the empty lines of a stream.
     """
 
     def __init__(
@@ -44,12 +47,15 @@ class EndpointApp:
         endpoints: Mapping[str, Endpoint],
         document: Mapping[str, Any],
         limits: ReplicaLimits,
+        *,
+        keep_alive_s: float = KEEP_ALIVE_S,
     ) -> None:
         self._calls = calls
         self._endpoints = endpoints
         self._document = json.dumps(document, ensure_ascii=False).encode()
         self._max_body_bytes = limits.max_body_bytes
         self._timeout_s = limits.timeout_s or DEFAULT_TIMEOUT_S
+        self._keep_alive_s = keep_alive_s
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -83,8 +89,8 @@ class EndpointApp:
         limit_s = endpoint.timeout_s or self._timeout_s
         async with _within(endpoint, limit_s):
             arguments = await self._read_arguments(endpoint, scope, receive)
-        lines = _Lines(endpoint, self._calls.items(endpoint, arguments), limit_s)
-        # Nothing is written for minutes, maybe: only what comes in tells that the caller has left.
+        items = self._calls.items(endpoint, arguments)
+        lines = _Lines(endpoint, items, limit_s=limit_s, keep_alive_s=self._keep_alive_s)
         await while_present(receive, lines.send(send))
 
     async def _read_arguments(self, endpoint: Endpoint, scope: Scope, receive: Receive) -> dict[str, Any]:
@@ -97,10 +103,13 @@ class EndpointApp:
 class _Lines:
     """The lines of one stream."""
 
-    def __init__(self, endpoint: Endpoint, items: AsyncGenerator[bytes, None], limit_s: float) -> None:
+    def __init__(
+        self, endpoint: Endpoint, items: AsyncGenerator[bytes, None], *, limit_s: float, keep_alive_s: float
+    ) -> None:
         self._endpoint = endpoint
         self._items = items
         self._limit_s = limit_s
+        self._keep_alive_s = keep_alive_s
 
     async def send(self, send: Send) -> None:
         """Send them as they come, the last one whatever ends the stream.
@@ -112,18 +121,33 @@ class _Lines:
             item = await self._next()
             headers = [(b"content-type", CONTENT_TYPE.encode()), (b"cache-control", b"no-store")]
             await send({"type": "http.response.start", "status": 200, "headers": headers})
-            count = 0
+            beat = asyncio.create_task(self._keep_alive(send))
             try:
-                while item is not None:
-                    await _send_line(send, item_line(item))
-                    count += 1
-                    item = await self._next()
-                last = end_line(count)
-            except RoostError as error:
-                request_id = current_request_id()
-                _log.warning("request %s: the stream ended after %d items: %s", request_id, count, error)
-                last = error_line(error, request_id)
+                last = await self._send_items(item, send)
+            finally:
+                beat.cancel()
+                await asyncio.wait({beat})
         await send({"type": "http.response.body", "body": last, "more_body": False})
+
+    async def _send_items(self, item: bytes | None, send: Send) -> bytes:
+        """The last line, after all others are sent."""
+        count = 0
+        try:
+            while item is not None:
+                await _send_line(send, item_line(item))
+                count += 1
+                item = await self._next()
+        except RoostError as error:
+            request_id = current_request_id()
+            _log.warning("request %s: the stream ended after %d items: %s", request_id, count, error)
+            return error_line(error, request_id)
+        return end_line(count)
+
+    async def _keep_alive(self, send: Send) -> None:
+        with suppress(OSError):  # the caller has left: the next item finds out
+            while True:
+                await asyncio.sleep(self._keep_alive_s)
+                await _send_line(send, KEEP_ALIVE_LINE)
 
     async def _next(self) -> bytes | None:
         async with _within(self._endpoint, self._limit_s):

@@ -68,6 +68,10 @@ def test_the_error_that_ended_a_stream_is_raised_after_its_items() -> None:
     assert caught.value.request_id == "id-3"
 
 
+def test_empty_lines_keep_it_alive() -> None:
+    assert read([b"\n" + item_line(b'"a"') + b"\n\n", b"\n" + end_line(1) + b"\n"]) == ["a"]
+
+
 def test_lost_items_are_an_error() -> None:
     with pytest.raises(Unavailable, match="lost items: 1 of 2 came"):
         read([item_line(b'"a"') + end_line(2)])
@@ -77,7 +81,6 @@ def test_lost_items_are_an_error() -> None:
     "stream",
     [
         b"<html>\n",
-        b"\n",
         b'{"item":"a"\n',
         b'{"end":{}}\n',
         b'{"error":3}\n',

@@ -115,14 +115,19 @@ def kinds() -> Iterator[Kinds]:
 
 
 def stack(
-    instance: Kinds, *, threads: EndpointThreads | None = None, patient: bool = False, **limits: Any
+    instance: Kinds,
+    *,
+    threads: EndpointThreads | None = None,
+    patient: bool = False,
+    keep_alive_s: float = 60.0,
+    **limits: Any,
 ) -> ASGIApp:
     endpoints = endpoints_of(type(instance))
     if patient:
         endpoints = {name: replace(each, timeout_s=None) for name, each in endpoints.items()}
     document = write_document(endpoints, title="Kinds", doc="", version="1", path="/r/fam/suf/run")
     calls = EndpointCalls(instance, threads or EndpointThreads(4))
-    app = EndpointApp(calls, endpoints, document, ReplicaLimits(**limits))
+    app = EndpointApp(calls, endpoints, document, ReplicaLimits(**limits), keep_alive_s=keep_alive_s)
 
     async def close() -> None:
         return
@@ -250,6 +255,14 @@ def test_streams_are_a_line_an_item_as_they_come(call: Any, kinds: Kinds) -> Non
     ]
     assert kinds.steps == ["closed"]
     assert lines(post(call, stack(kinds), "/count", to=0)) == [{"end": {"items": 0}}]
+
+
+def test_a_stream_that_waits_is_kept_alive(call: Any, kinds: Kinds) -> None:
+    """A proxy that writes nothing for its caller does not learn that it has left."""
+    answer = post(call, stack(kinds, keep_alive_s=TIMEOUT_S / 50), "/stalls")
+    bodies = [message["body"] for message in answer.messages[1:]]
+    assert (bodies[0], set(bodies[1:-1])) == (b'{"item":1}\n', {b"\n"})
+    assert b'"timeout"' in bodies[-1]
 
 
 def test_plain_generators_stream_from_threads(call: Any, kinds: Kinds) -> None:
