@@ -18,7 +18,7 @@ class ReplicaLimits(Wire):
     Attributes:
         max_body_bytes: Largest request body, counted on bytes received; 0 = no limit.
         max_image_pixels: Largest image, checked before it is decoded.
-        timeout_s: Longest time a request may take; None takes the capability's default.
+        timeout_s: Longest time a request may take; None takes the capability's or the endpoint's default.
     """
 
     max_body_bytes: int = 100 * 1024 * 1024

@@ -36,16 +36,16 @@ class Teller:
         for number in range(count):
             yield f"{number}{BREAKS}"
 
-    @roost.serve.endpoint
+    @roost.serve.endpoint(timeout_s=3600)
     async def tell(self) -> AsyncIterator[int]:
-        """Never ends by itself."""
+        """Never ends by itself, nor by its time-out."""
         try:
             yield 0
             await asyncio.Event().wait()
         finally:
             self.left.set()
 
-    @roost.serve.endpoint
+    @roost.serve.endpoint(timeout_s=3600)
     async def wait_left(self) -> bool:
         """Answers when the stream of a caller who left was closed."""
         return await self.left.wait()
