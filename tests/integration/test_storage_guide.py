@@ -48,8 +48,9 @@ def ports(blocks: tuple[str, str], tmp_path: Path) -> Iterator[dict[str, int]]:
             stderr=subprocess.STDOUT,
         )
     yield ports
-    for process in [*psutil.Process(shell.pid).children(recursive=True), shell]:
+    for process in psutil.Process(shell.pid).children(recursive=True):
         process.kill()
+    shell.kill()
     shell.wait(30)
 
 

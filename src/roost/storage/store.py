@@ -119,7 +119,7 @@ class ObjectStore:
                     if prefix == STAGING or not item["path"].startswith(f"{STAGING}/"):
                         yield ObjectInfo(item["path"], item["size"], item["last_modified"])
 
-    def sign_get(self, paths: Sequence[str], expires_s: float) -> list[str] | None:
+    def sign_get(self, paths: Sequence[str], expires_s: float) -> Sequence[str] | None:
         """For each object a URL by which anybody may read it; None: this storage has no such URLs.
 
         Raises:
@@ -128,7 +128,7 @@ class ObjectStore:
         if not isinstance(self._backend, (S3Store, GCSStore, AzureStore)):
             return None
         with translated(self.url, paths[0] if paths else ""):
-            return list(obstore.sign(self._backend, "GET", list(paths), timedelta(seconds=expires_s)))
+            return obstore.sign(self._backend, "GET", paths, timedelta(seconds=expires_s))
 
     def sign_put(self, path: str, sha256: str, expires_s: float) -> str | None:
         """A URL by which anybody may store this one object, with bytes of this SHA-256 and no others.
