@@ -15,7 +15,7 @@ from roost.reconcile.burst import Burst
 from roost.reconcile.desired import Desired, Known, Observation, changed_values
 from roost.reconcile.leadership import Leadership, LeaseLost, LedEngine
 from roost.reconcile.loop import Loop
-from roost.reconcile.put import Putter, ServeEngine
+from roost.reconcile.put import Putter, ServeEngine, with_refusals
 from roost.reconcile.scheduling import Scheduling
 from roost.records.database import Database
 from roost.records.events import Happening
@@ -37,6 +37,9 @@ IN_FLIGHT_S: Final = 0.2
 
 LONGEST_SETTLE_S: Final = IN_FLIGHT_S
 """A burst of changes is PUT at once (`Burst`), but what Ray shows is looked at during one, too."""
+
+REST: Final = 3.0
+"""While changes come and are held back, Ray is left alone so many times longer than a look took."""
 
 LONGEST_IN_FLIGHT_S: Final = 120.0
 """After this long without a change, what is under way is looked at once a period."""
@@ -102,6 +105,7 @@ class Reconciler:
         self._misses = 0
         self._put_is_due = False
         self._burst = Burst(monotonic)
+        self._rest_until = monotonic()
         self._loop = Loop(self.cycle, name="roost-reconciler", longest_settle_s=LONGEST_SETTLE_S)
 
     def start(self) -> None:
@@ -141,7 +145,17 @@ class Reconciler:
         return PERIOD_S
 
     def _lead(self) -> float:
+        held_s, rest_s = self._burst.left_s(), self._rest_until - self._monotonic()
+        if held_s > 0 and rest_s > 0:
+            return min(held_s, rest_s)
         began = self._monotonic()
+        try:
+            return self._look(began)
+        finally:
+            now = self._monotonic()
+            self._rest_until = now + REST * (now - began)
+
+    def _look(self, began: float) -> float:
         known = self._desired.load()
         try:
             details = self._engine.get()
@@ -165,7 +179,7 @@ class Reconciler:
         generations = {item.wanted.app_name: item.generation for item in known if item.wanted}
         before = {item.key: item.state for item in known if item.state}
         states = self._with_routes(known, before, planned.states, planned.broken)
-        states = _with_refusals(known, states, self._putter.refused(planned, generations))
+        states = with_refusals(known, states, self._putter.refused(planned, generations))
         states = self._scheduled(known, states, now)
         self._save(known, before, states, planned.broken, now)
         if planned.needs_put:
@@ -175,7 +189,7 @@ class Reconciler:
                 return states
         refusals = self._putter.put(planned, generations)
         if refusals:
-            refused = _with_refusals(known, states, refusals)
+            refused = with_refusals(known, states, refusals)
             self._save(known, states, refused, {}, now)
             return refused
         return states
@@ -280,19 +294,3 @@ def _route(wanted: Wanted) -> tuple[str, str]:
     """Route prefix and version of the replicas that are wanted."""
     # Read and written again, so that a record of an older version names what its replicas call themselves.
     return wanted.application["route_prefix"], ReplicaSpec.model_validate(wanted.application["args"]).version
-
-
-def _with_refusals(
-    known: list[Known], states: Mapping[str, State], refusals: Mapping[str, str]
-) -> dict[str, State]:
-    result = dict(states)
-    for item in known:
-        reason = refusals.get(item.wanted.app_name) if item.wanted else None
-        if reason is not None and item.key in result:
-            result[item.key] = replace(
-                result[item.key],
-                phase="failed",
-                message=f"Ray refused the application: {reason}",
-                observed_generation=item.generation,
-            )
-    return result

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from roost.errors import EngineUnavailable, RoostError
+from roost.reconcile.desired import Known
 from roost.serving.observed import clean_message
 from roost.serving.plan import Echoes, IngressOptions, Plan
+from roost.serving.state import State
 
 _log = logging.getLogger("roost.reconcile")
 
@@ -90,3 +93,20 @@ class Putter:
         left_out = set(without)
         self._engine.put(planned.body(self._ingress, left_out))
         self.echoes.gave({name: app for name, app in planned.applications.items() if name not in left_out})
+
+
+def with_refusals(
+    known: Sequence[Known], states: Mapping[str, State], refusals: Mapping[str, str]
+) -> dict[str, State]:
+    """The states, where what Ray refuses has failed with its reason; by key."""
+    result = dict(states)
+    for item in known:
+        reason = refusals.get(item.wanted.app_name) if item.wanted else None
+        if reason is not None and item.key in result:
+            result[item.key] = replace(
+                result[item.key],
+                phase="failed",
+                message=f"Ray refused the application: {reason}",
+                observed_generation=item.generation,
+            )
+    return result
