@@ -50,7 +50,7 @@ class Steps:
         """Begin to count."""
         fsync = os.fsync
 
-        def flush(descriptor: int) -> None:
+        def flush(descriptor: Any) -> None:
             self.step()
             fsync(descriptor)
 

@@ -153,13 +153,18 @@ class _Hashed(threading.local):
 _hashed = _Hashed()
 
 
-def sha256(data: bytes) -> str:
+def sha256(data: bytes | bytearray) -> str:
     """SHA-256 as 64 lower-case hex digits."""
-    if type(data) is not bytes:
+    if not isinstance(data, bytes):
         return hashlib.sha256(data).hexdigest()
     if data is not _hashed.data:
         _hashed.data, _hashed.name = data, hashlib.sha256(data).hexdigest()
     return _hashed.name
+
+
+def forget_hashed() -> None:
+    """Let go of the bytes that this thread hashed last. For who waits for others next."""
+    _hashed.data, _hashed.name = _Hashed.data, _Hashed.name
 
 
 def check_name(kind: str, name: str) -> str:

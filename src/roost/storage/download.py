@@ -15,7 +15,7 @@ from roost.errors import (
     RoostError,
     Unavailable,
 )
-from roost.storage.artifacts import ArtifactStore, check_name, sha256
+from roost.storage.artifacts import ArtifactStore, check_name, forget_hashed, sha256
 from roost.storage.durable import flush_file_system
 from roost.storage.local_tree import partial_sibling, publish, remove_tree, seal
 from roost.storage.manifest import Manifest
@@ -98,6 +98,7 @@ def fill_tree(
             if not (resumed and writer.holds(chunk)):
                 writer.write(chunk, _fetch(chunk, artifacts))
             meter.add(chunk.placed_bytes)
+            forget_hashed()
 
         run_parallel(bring, chunks_of(manifest), workers=workers)
     except (ArtifactNotFound, CorruptArtifact):

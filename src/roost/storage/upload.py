@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from roost.errors import InvalidWeights
-from roost.storage.artifacts import ArtifactStore, sha256
+from roost.storage.artifacts import ArtifactStore, forget_hashed, sha256
 from roost.storage.manifest import Chunk, FileEntry, Manifest, check_manifest
 from roost.storage.packing import Run, lay_out
 from roost.storage.scan import TreeScan, scan_tree
@@ -61,6 +61,7 @@ class _Sender:
         if self._claim(name) and self._artifacts.missing("chunks", [name]):
             self._artifacts.put("chunks", name, data)
         self._meter.add(len(data))
+        forget_hashed()
         return name
 
     def _claim(self, name: str) -> bool:

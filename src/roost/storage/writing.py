@@ -5,11 +5,16 @@ from __future__ import annotations
 import os
 import threading
 from pathlib import Path
+from typing import Final
 
 from roost.storage.artifacts import sha256
+from roost.storage.durable import begin_flush
 from roost.storage.local_tree import unseal, walk
 from roost.storage.manifest import Manifest
 from roost.storage.placement import Place, StoredChunk
+
+_LARGE_RUN: Final = 1024 * 1024
+"""Below this many bytes the disk is not told to begin: it has more to gain from many files at once."""
 
 
 class TreeWriter:
@@ -56,14 +61,16 @@ class TreeWriter:
     def write(self, chunk: StoredChunk, data: bytes) -> None:
         """Write the chunk's bytes, which are `data`, to all their places."""
         view = memoryview(data)
-        # One at a time: the kernel lets only one write to a file, and the others would spin.
-        with self._lock:
-            for place in chunk.places:
-                descriptor = self._open(place.path)
-                try:
+        for place in chunk.places:
+            descriptor = self._open(place.path)
+            try:
+                # One at a time: the kernel lets only one write to a file, and the others would spin.
+                with self._lock:
                     _write_all(descriptor, view[place.run.offset : place.run.end], place.offset)
-                finally:
-                    os.close(descriptor)
+                if place.run.size >= _LARGE_RUN:
+                    begin_flush(descriptor, place.offset, place.run.size)
+            finally:
+                os.close(descriptor)
 
     def link(self) -> None:
         """Make the links."""
