@@ -50,9 +50,9 @@ class Steps:
         """Begin to count."""
         fsync = os.fsync
 
-        def flush(descriptor: Any) -> None:
+        def flush(fd: Any) -> None:
             self.step()
-            fsync(descriptor)
+            fsync(fd)
 
         os.fsync = flush
         sys.addaudithook(self._audit)
