@@ -48,7 +48,7 @@ class NodeCache:
 
         def make(entry: CacheEntry) -> None:
             manifest = fetch_manifest(digest, artifacts)
-            self._make_room(manifest.size_bytes - entry.partial_bytes())
+            self._make_room(max(0, manifest.size_bytes - entry.partial_bytes()))
             with disk_errors(entry.tree):
                 fill_tree(manifest, artifacts, partial_tree(entry.partial), progress=progress)
 

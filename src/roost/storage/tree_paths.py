@@ -9,6 +9,8 @@ from roost.errors import InvalidWeights
 
 MAX_SEGMENT_BYTES: Final = 255
 MAX_PATH_BYTES: Final = 2048
+MAX_SEGMENTS: Final = 128
+"""Programs that walk a tree, Python's own among them, give up at a depth of some hundreds."""
 
 
 def check_path(path: str) -> str:
@@ -84,7 +86,10 @@ def _broken_rule(path: str) -> str | None:
 
 
 def _broken_segment_rule(path: str) -> str | None:
-    for segment in path.split("/"):
+    segments = path.split("/")
+    if len(segments) > MAX_SEGMENTS:
+        return f"it has more than {MAX_SEGMENTS} segments"
+    for segment in segments:
         if segment in ("", ".", ".."):
             return "it must hold no empty segment, no '.' and no '..'"
         if len(segment.encode()) > MAX_SEGMENT_BYTES:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from roost.errors import CorruptArtifact, InvalidWeights
 from roost.storage.artifacts import sha256
 from roost.storage.download import download_tree
+from roost.storage.local_tree import remove_tree
 from roost.storage.manifest import CHUNK_SIZE, Chunk, FileEntry, Link, Manifest
 
 HELLO = sha256(b"hello")
@@ -66,6 +67,7 @@ def test_canonical_form() -> None:
         "a\\b",
         "x" * 256,
         "/".join(["x" * 200] * 11),
+        "/".join(["a"] * 129),
     ],
 )
 def test_bad_paths_are_refused(path: str) -> None:
@@ -80,6 +82,14 @@ def test_bad_paths_are_refused(path: str) -> None:
 def test_bad_links_are_refused(target: str) -> None:
     with pytest.raises(InvalidWeights, match="is not valid"):
         Manifest.decode(encoded(links={"l" if target == ".." else "d/l": target}))
+
+
+def test_the_deepest_path_is_written_and_removed(tmp_path: Path) -> None:
+    data = encoded(["/".join(["a"] * 128)])
+    download_tree(sha256(data), _Hostile(data), tmp_path / "target", workers=1)
+    assert (tmp_path / "target" / "/".join(["a"] * 128)).read_bytes() == b"hello"
+    remove_tree(tmp_path / "target")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("target", [".", "x", "./x", "../x", "..", "a//b/"])
