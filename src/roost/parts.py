@@ -60,7 +60,7 @@ class Parts:
         self.artifacts = StoredArtifacts(self.store)
         self.changes = Changes()
         self.view = EngineView(self.engine.access.list_nodes, self.engine.access.replica_log)
-        self.models = Models(self.db, self.artifacts, clock)
+        self.models = Models(self.db, self.artifacts, clock, lease_s=settings.claim_lease_s)
         self.ingress = Ingress(self.engine.serve_url)
         self.reconciler = Reconciler(
             self.db,

@@ -75,6 +75,12 @@ class Settings(BaseSettings):
     start_timeout_s: float = Field(
         120.0, gt=0, le=_DAY_S, description="Longest start of the embedded cluster, in seconds."
     )
+    claim_lease_s: float = Field(
+        30.0,
+        ge=1,
+        le=3600,
+        description="Seconds without a sign of life after which an upload is given up and another may begin.",
+    )
     shutdown_grace_s: float = Field(
         30.0, ge=0, le=_DAY_S, description="Longest wait for running requests on shutdown, in seconds."
     )

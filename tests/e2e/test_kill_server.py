@@ -29,7 +29,7 @@ BODY_LIMIT = 64 * 1024
 
 @pytest.fixture(scope="module")
 def fragile(make_server: Callable[..., ServerProcess]) -> Iterator[ServerProcess]:
-    server = make_server("fragile", ROOST_MAX_BODY_BYTES=str(BODY_LIMIT))
+    server = make_server("fragile", ROOST_MAX_BODY_BYTES=str(BODY_LIMIT), ROOST_CLAIM_LEASE_S="6")
     try:
         yield server.start_ready()
         server.end()
@@ -132,7 +132,7 @@ class TestKilledDuringAnUpload:
             entry = roost.model_registry_status("kill", "upload", "imported")
             return entry.phase if entry is not None else "none"
 
-        wait_for(phase, "broken", 45.0)  # the lease is 30 s
+        wait_for(phase, "broken", 45.0)
         assert roost.import_model(weights, reader, "kill", "upload").phase == "ready"
         assert (roost.load_model("kill", "upload", "imported") / "text.txt").read_text() == "whole"
 

@@ -45,7 +45,13 @@ def needs_no_upload(row: ModelRow, request: ClaimRequest) -> bool:
 
 
 def begin(
-    session: Session, key: ModelKey, row: ModelRow | None, request: ClaimRequest, now: datetime
+    session: Session,
+    key: ModelKey,
+    row: ModelRow | None,
+    request: ClaimRequest,
+    now: datetime,
+    *,
+    lease_s: float,
 ) -> Claim:
     """Give the claim to the asker. Finished content is left as it is.
 
@@ -70,9 +76,9 @@ def begin(
         mode=request.mode,
         writer=_plain(request.writer, _MAX_WRITER_LENGTH),
         now=now,
-        expires_at=now + timedelta(seconds=LEASE_S),
+        expires_at=now + timedelta(seconds=lease_s),
     )
-    return Claim(token=claim.token, lease_s=LEASE_S)
+    return Claim(token=claim.token, lease_s=lease_s)
 
 
 def own(session: Session, key: ModelKey, token: str) -> ClaimRow:

@@ -54,10 +54,13 @@ class Models:
     its token until another writer takes it over, which needs it to have lapsed; so two writers never mix.
     """
 
-    def __init__(self, db: Database, artifacts: ArtifactStore, clock: Clock) -> None:
+    def __init__(
+        self, db: Database, artifacts: ArtifactStore, clock: Clock, *, lease_s: float = LEASE_S
+    ) -> None:
         self._db = db
         self._artifacts = Artifacts(artifacts)
         self._clock = clock
+        self._lease_s = lease_s
 
     def get(self, key: ModelKey) -> SavedModel:
         """The entry, in whatever phase.
@@ -134,18 +137,18 @@ class Models:
             row = find_model(session, key)
             if row is not None and needs_no_upload(row, request):
                 return Claim(ready=self._view(session, row))
-            return begin(session, key, row, request, now)
+            return begin(session, key, row, request, now, lease_s=self._lease_s)
 
     def renew(self, key: ModelKey, token: str) -> Claim:
-        """Keep a claim for another `LEASE_S`; also a lapsed one that nobody has taken over.
+        """Keep a claim for another lease; also a lapsed one that nobody has taken over.
 
         Raises:
             ModelBusy: when the claim is no longer the caller's.
         """
         with self._db.write() as session:
             now = self._clock.now()
-            own(session, key, token).expires_at = now + timedelta(seconds=LEASE_S)
-            return Claim(token=token, lease_s=LEASE_S)
+            own(session, key, token).expires_at = now + timedelta(seconds=self._lease_s)
+            return Claim(token=token, lease_s=self._lease_s)
 
     def commit(self, key: ModelKey, token: str, request: CommitRequest) -> SavedModel:
         """Finish a claim: the entry is swapped in one transaction. A repeated commit changes nothing.
