@@ -15,7 +15,6 @@ from roost.contracts.servable import ServableRef
 from roost.errors import ModelBusy
 from roost.keys import ModelKey
 from roost.records.database import Database
-from roost.records.upgrade import upgrade
 from roost.services.clock import SystemClock
 from roost.services.models import Models
 from roost.storage.artifacts import StoredArtifacts
@@ -29,7 +28,6 @@ BUNDLE = "a" * 64
 def main(url: str, folder: Path, writer: str, last_step: str) -> None:
     """Write the model whose every file holds this writer's name."""
     database = Database(url)
-    upgrade(database)
     artifacts = StoredArtifacts(ObjectStore.open((folder / "storage").as_uri()))
     models = Models(database, artifacts, SystemClock())
     artifacts.put("bundles", BUNDLE, b"zip")

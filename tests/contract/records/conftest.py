@@ -11,22 +11,15 @@ from roost.records.database import Database
 from roost.records.upgrade import upgrade
 from roost.testing.postgres import PostgresServer
 
-DATABASES = ("sqlite", "postgresql")
 
-
-@pytest.fixture(params=DATABASES)
-def empty_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Of a database without tables."""
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path}/records.db"
-    postgres: PostgresServer = request.getfixturevalue("postgres")
-    return postgres.new_database()
-
-
-@pytest.fixture
-def records(empty_url: str) -> Iterator[Database]:
+@pytest.fixture(params=["sqlite", "postgresql"])
+def records(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
     """A database with the tables of the migrations."""
-    database = Database(empty_url, busy_timeout_s=60)
+    url = f"sqlite:///{tmp_path}/records.db"
+    if request.param == "postgresql":
+        postgres: PostgresServer = request.getfixturevalue("postgres")
+        url = postgres.new_database()
+    database = Database(url, busy_timeout_s=60)
     upgrade(database)
     yield database
     database.close()
