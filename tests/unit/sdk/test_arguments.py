@@ -60,19 +60,18 @@ def test_what_makes_no_sense_is_named_and_not_sent(
 
 @pytest.mark.parametrize("timeout", ["abc", "3", True, float("nan"), [1]])
 def test_a_time_out_that_is_no_number(server: InProcessServer, timeout: Any) -> None:
-    for call in (
-        lambda: roost.deploy_model(*MODEL, timeout=timeout),
-        lambda: roost.wait_for_model_serving(roost.DeploymentKey(*MODEL), timeout),
-    ):
-        with pytest.raises(ValidationFailed, match=r"^timeout=.* is not valid: it must be a number"):
-            call()
+    message = r"^timeout=.* is not valid: it must be a number"
+    with pytest.raises(ValidationFailed, match=message):
+        roost.deploy_model(*MODEL, timeout=timeout)
+    with pytest.raises(ValidationFailed, match=message):
+        roost.wait_for_model_serving(roost.DeploymentKey(*MODEL), timeout)
     assert server.requests == []
 
 
 def test_issues_have_pythons_names_too(server: InProcessServer) -> None:
     with pytest.raises(ValidationFailed) as caught:
         roost.deploy_model(*MODEL, autoscaling={"target_ongoing_requests": 0, "min_replicas": 2000})
-    assert [issue["loc"] for issue in caught.value.issues] == [
+    assert [issue["loc"] for issue in caught.value.issues or ()] == [
         ["autoscaling", "min_replicas"],
         ["autoscaling", "max_replicas"],
         ["autoscaling", "target_ongoing_requests"],
