@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import re
 import sys
@@ -14,6 +15,12 @@ import cloudpickle  # type: ignore[import-untyped]  # it has no types
 _PROTOCOL: Final = 5
 _WITHOUT_STATE: Final = 2
 _CODE_FILE: Final = "<notebook>"
+_DATACLASS_MARKS: Final = {
+    id(getattr(dataclasses, name)): name
+    for name in ("MISSING", "KW_ONLY", "_FIELD", "_FIELD_CLASSVAR", "_FIELD_INITVAR")
+}
+"""Objects that dataclasses tell by identity, so that a copy would be another default."""
+
 _TRACKER_ID: Final = re.compile(r"[0-9a-f]{32}")
 
 
@@ -42,8 +49,8 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # untyped
             return self.dispatch_table[CodeType](self._without_place(obj))
         if isinstance(obj, TypeVar):
             return _untracked(self.dispatch_table[TypeVar](obj))
-        if isinstance(obj, _Sorted):
-            return obj.kind, (obj.items,)
+        if isinstance(obj, _Sorted) or id(obj) in _DATACLASS_MARKS:
+            return (obj.kind, (obj.items,)) if isinstance(obj, _Sorted) else _DATACLASS_MARKS[id(obj)]
         if _is_app_state(type(obj)):
             return type(obj), (vars(obj)["_state"],)
         reduced = super().reducer_override(obj)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import pickle
 from types import SimpleNamespace
@@ -81,3 +82,19 @@ def test_classes_have_no_random_numbers_and_no_addresses() -> None:
     kept = [made() for _ in range(3)]  # alive together, so that their addresses differ
     assert len({dumped(cls) for cls in kept}) == 1
     assert back(kept[0]).ref.endswith(f"{'0' * len(str(id(kept[0])))}")
+
+
+def test_a_dataclass_by_value_keeps_what_has_no_default() -> None:
+    cell = (
+        "from dataclasses import dataclass, field\n"
+        "@dataclass\nclass Pair:\n    left: int\n    right: list[int] = field(default_factory=list)\n"
+    )
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    exec(cell, namespace)
+    came = back(namespace["Pair"])
+    assert came is not namespace["Pair"]
+    left, right = dataclasses.fields(came)
+    assert left.default is left.default_factory is right.default is dataclasses.MISSING
+    assert dataclasses.asdict(came(1)) == {"left": 1, "right": []}
+    derived = dataclasses.make_dataclass("Derived", [], bases=(came,))
+    assert [each.name for each in dataclasses.fields(derived)] == ["left", "right"]
