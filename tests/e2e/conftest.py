@@ -115,7 +115,9 @@ def make_server(tmp_path_factory: pytest.TempPathFactory, node_cache: Path) -> C
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory, node_cache: Path) -> Iterator[ServerProcess]:
     """The server of most tests; nothing of it may be left at the end."""
-    server = ServerProcess(tmp_path_factory.mktemp("shared") / "home", node_cache)
+    # Roost starts what fails three times; that Ray does so, too, each time, only takes three times as long.
+    ray = {"RAY_SERVE_MAX_PER_REPLICA_RETRY_COUNT": "1"}
+    server = ServerProcess(tmp_path_factory.mktemp("shared") / "home", node_cache, **ray)
     _SHARED.append(server)
     try:
         yield server.start_ready()
