@@ -47,6 +47,7 @@ CODES = {
     "ModelError": ("model_error", 500),
     "ModelDeployFailed": ("model_error", 500),
     "Unavailable": ("unavailable", 503),
+    "StorageDenied": ("unavailable", 503),
     "ServerUnreachable": ("unavailable", 503),
     "EngineUnavailable": ("unavailable", 503),
     "EngineStartFailed": ("unavailable", 503),
