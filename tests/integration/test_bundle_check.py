@@ -104,7 +104,9 @@ def test_a_class_with_endpoints_is_recognised(bundle: Callable[..., Bundle]) -> 
 
 
 def test_an_endpoint_that_cannot_be_one_is_refused(bundle: Callable[..., Bundle]) -> None:
-    with pytest.raises(InvalidServable, match=r"^The endpoint 'App\.greet' returns the type memoryview, which"):
+    with pytest.raises(
+        InvalidServable, match=r"^The endpoint 'App\.greet' returns the type memoryview, which"
+    ):
         check(bundle(ENDPOINTS.format(result="memoryview")))
 
 
