@@ -146,7 +146,7 @@ def test_load_decides(at: ServerProcess) -> None:
     assert running(at, BY_LOAD) == {}
     with spotting(asleep, at.url) as herd:
         woken = shown(BY_LOAD, lambda seen: seen.phase == "running")
-        wait_until(lambda: herd.answered, TIMEOUT_S, "an answer")
+        wait_until(lambda: bool(herd.answered), TIMEOUT_S, "an answer")
     assert herd.failures == []
     # Both callers were held: Ray may wake one replica for each.
     assert len(herd.answered) in (1, 2)

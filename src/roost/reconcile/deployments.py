@@ -106,7 +106,7 @@ class Reconciler:
         self._put_is_due = False
         self._burst = Burst(monotonic)
         self._rest_until = monotonic()
-        self._loop = Loop(self.cycle, name="roost-reconciler", longest_settle_s=LONGEST_SETTLE_S)
+        self._loop = Loop(self.tick, name="roost-reconciler", longest_settle_s=LONGEST_SETTLE_S)
 
     def start(self) -> None:
         """Start the thread."""
@@ -125,6 +125,18 @@ class Reconciler:
         """End after the present round and give the lease back. What runs on Ray goes on."""
         if self._loop.stop(timeout_s):
             self._leadership.release()
+
+    def tick(self) -> float:
+        """What the thread does: a round, unless changes come and Ray is to be left alone meanwhile."""
+        held_s, rest_s = self._burst.left_s(), self._rest_until - self._monotonic()
+        if held_s > 0 and rest_s > 0:
+            return min(held_s, rest_s)
+        began = self._monotonic()
+        try:
+            return self.cycle()
+        finally:
+            now = self._monotonic()
+            self._rest_until = now + REST * (now - began)
 
     def cycle(self) -> float:
         """One round: the records, one look at Ray, what follows. Returns the seconds until the next."""
@@ -145,17 +157,7 @@ class Reconciler:
         return PERIOD_S
 
     def _lead(self) -> float:
-        held_s, rest_s = self._burst.left_s(), self._rest_until - self._monotonic()
-        if held_s > 0 and rest_s > 0:
-            return min(held_s, rest_s)
         began = self._monotonic()
-        try:
-            return self._look(began)
-        finally:
-            now = self._monotonic()
-            self._rest_until = now + REST * (now - began)
-
-    def _look(self, began: float) -> float:
         known = self._desired.load()
         try:
             details = self._engine.get()

@@ -22,7 +22,7 @@ def slow(house: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(house.ray, "get", slow_get)
     house.deploy("a")
     house.reconciler.wake()
-    house.cycle()
+    house.reconciler.tick()
     assert (house.ray.gets, len(house.ray.puts)) == (1, 1)
     return house
 
@@ -32,9 +32,10 @@ def test_a_burst_leaves_ray_alone_longer_than_a_look_took(slow: Any) -> None:
         slow.clock.advance(after_s)
         slow.deploy(f"b{slow.clock.now().microsecond}")
         slow.reconciler.wake()
-        assert 0 < slow.reconciler.cycle() <= 0.05
+        assert 0 < slow.reconciler.tick() <= 0.05
     assert (slow.ray.gets, len(slow.ray.puts)) == (1, 1)
-    slow.cycle(after_s=0.06)
+    slow.clock.advance(0.06)
+    slow.reconciler.tick()
     assert (slow.ray.gets, len(slow.ray.puts)) == (2, 2)
     assert len(slow.ray.puts[-1]["applications"]) == 4
 
@@ -45,11 +46,11 @@ def test_in_a_long_burst_ray_is_looked_at_all_the_same(slow: Any) -> None:
         slow.clock.advance(0.04)
         slow.deploy(f"b{number}")
         slow.reconciler.wake()
-        slow.reconciler.cycle()
+        slow.reconciler.tick()
     assert (slow.ray.gets, len(slow.ray.puts)) == (3, 1)
 
 
 def test_without_a_burst_no_look_is_left_out(slow: Any) -> None:
     for _ in range(3):
-        slow.cycle()
+        slow.reconciler.tick()
     assert slow.ray.gets == 4
