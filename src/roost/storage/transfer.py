@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 Progress = Callable[[int, int], None]
 """Called with (done bytes, total bytes), never twice at once; `done` only grows."""
 
-WORKERS: Final = 8
+WORKERS: Final = 6
 """Threads of one transfer. Each holds one chunk and what the storage's client needs beside it."""
 
 T = TypeVar("T")
