@@ -149,10 +149,21 @@ class TestBadRequests:
             roost.undeploy_model(app.key)
 
     def test_an_unknown_capability_lists_the_routes(self, at: ServerProcess) -> None:
-        answer = httpx2.post(f"{at.url}/v1/inference/segmentation", json={"model": "detector"})
+        answer = httpx2.post(f"{at.url}/v1/inference/poetry", json={"model": "detector"})
         error = error_of(answer)
         assert (answer.status_code, error["code"]) == (404, "not_found")
         assert "detection" in error["hint"]
+
+    def test_a_model_asked_for_what_it_does_not_do(
+        self, detector: roost.Deployment, at: ServerProcess
+    ) -> None:
+        for url in (at.url, detector.url):
+            answer = httpx2.post(
+                f"{url}/v1/inference/segmentation", json={"model": "detector", "image": "aGk="}
+            )
+            error = error_of(answer)
+            assert (answer.status_code, error["reason"]) == (400, "wrong_capability")
+            assert "detection" in error["message"] + error["hint"]
 
     @pytest.mark.parametrize("post", [post_json, post_binary])
     @pytest.mark.parametrize("own_url", [False, True])
