@@ -75,8 +75,11 @@ def endpoint(method: Any = None, /, *, timeout_s: float | None = None) -> Any:
     Raises:
         InvalidServable: for what is not a method, or a second endpoint of one name in one class.
     """
-    if timeout_s is not None and not 0 < timeout_s < math.inf:
-        raise InvalidServable(f"timeout_s={timeout_s!r} of an endpoint is not a positive number of seconds.")
+    if timeout_s is not None and not _is_positive_seconds(timeout_s):
+        raise InvalidServable(
+            f"timeout_s={timeout_s!r:.80} of an endpoint is not a positive number of seconds.",
+            hint="Write a number such as 30, or leave it out for the replica's default.",
+        )
 
     if method is not None:
         return _mark_method(method, EndpointMark(), sys._getframe(1))
@@ -156,6 +159,11 @@ def servable_kind(candidate: object) -> tuple[ServableKind, str | None]:
         hint="Mark methods with @roost.serve.endpoint or the class with @roost.serve.ingress(app), or derive "
         "it from a capability base such as roost.capabilities.DetectionModel.",
     )
+
+
+def _is_positive_seconds(value: object) -> bool:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_number and 0 < value < math.inf
 
 
 def _mark_method(function: Any, mark: EndpointMark, definer: FrameType) -> Any:

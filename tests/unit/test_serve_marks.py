@@ -185,3 +185,13 @@ def test_endpoint_refuses_what_is_no_method(not_a_method: Any) -> None:
 def test_a_timeout_that_is_none_is_refused(timeout_s: float) -> None:
     with pytest.raises(InvalidServable, match="is not a positive number of seconds"):
         serve.endpoint(timeout_s=timeout_s)
+
+
+@pytest.mark.parametrize("timeout_s", ["x", "3", True, [1]])
+def test_a_timeout_that_is_no_number_is_named(timeout_s: Any) -> None:
+    with pytest.raises(InvalidServable) as caught:
+        serve.endpoint(timeout_s=timeout_s)
+    assert caught.value.message == (
+        f"timeout_s={timeout_s!r} of an endpoint is not a positive number of seconds."
+    )
+    assert caught.value.hint is not None
