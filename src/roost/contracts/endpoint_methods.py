@@ -9,7 +9,7 @@ from types import FunctionType, NoneType
 from typing import Any, Final, get_args, get_origin, get_type_hints
 
 from roost.contracts.endpoint import Endpoint
-from roost.contracts.endpoint_types import ArgumentsType, ValueType
+from roost.contracts.endpoint_types import ArgumentsType, ValueType, first_fault
 from roost.errors import InvalidServable
 from roost.serve import EndpointMark, endpoint_marks
 
@@ -139,7 +139,22 @@ class _Method:
             for name, each in signature.parameters.items():
                 self._value_type(each.annotation, f"takes {name!r} of", mode="validation")
             raise self._invalid(f"has parameters that JSON cannot describe: {_reason(error)}", "") from error
+        self._check_defaults(signature)
         return arguments
+
+    def _check_defaults(self, signature: inspect.Signature) -> None:
+        for name, each in signature.parameters.items():
+            if each.default is each.empty:
+                continue
+            try:
+                ValueType(each.annotation).adapter.validate_python((each.default,))
+            except Exception as error:
+                shown = inspect.formatannotation(each.annotation)
+                raise self._invalid(
+                    f"has the parameter {name!r} of the type {shown} with the default {each.default!r:.80}, "
+                    f"which is not one: {first_fault(error)}",
+                    f"Give it a default of its type, or a type that holds it, such as {shown} | None.",
+                ) from error
 
     def _value_type(self, annotation: Any, verb: str, *, mode: Any = "serialization") -> ValueType:
         try:

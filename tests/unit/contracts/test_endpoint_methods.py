@@ -99,6 +99,18 @@ class Argument:
         return fine
 
 
+class Default:
+    @endpoint
+    def bad(self, one: int = "x") -> int:  # type: ignore[assignment]
+        return one
+
+
+class DefaultNone:
+    @endpoint
+    def bad(self, one: str = None) -> str:  # type: ignore[assignment]  # noqa: RUF013  # what is tested
+        return one
+
+
 class Hidden:
     @endpoint
     def _bad(self) -> int:
@@ -157,6 +169,8 @@ class Overridden(Good):
         (Indescribable, r"returns the type .*Custom, which JSON cannot describe"),
         (Function, r"returns the type .*Callable\[\[\], int\], which JSON cannot describe"),
         (Argument, r"takes 'custom' of the type list\[.*Custom\], which JSON cannot describe"),
+        (Default, "'Default.bad' has the parameter 'one' of the type int with the default 'x', which is not"),
+        (DefaultNone, "has the parameter 'one' of the type str with the default None, which is not one"),
         (Hidden, "'Hidden._bad' begins with an underscore"),
         (Reserved, "'Reserved.unload' has a name that Roost calls by itself"),
         (NoSelf, "'NoSelf.bad' has no `self`"),
