@@ -5,7 +5,7 @@ from __future__ import annotations
 import mimetypes
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -34,8 +34,18 @@ def resolve_include(entries: Sequence[str | Path], root: Path) -> Included:
         raise InvalidServable(
             f"include {str(entries)!r} is a single path.", hint=f"Write include=({str(entries)!r},)."
         )
+    if isinstance(entries, bytes) or not isinstance(entries, Iterable):
+        raise InvalidServable(
+            f"include={entries!r:.80} is not a list of paths and names of modules.",
+            hint="Write include=('labels.txt',), for example.",
+        )
     included = Included({}, [])
     for entry in entries:
+        if not isinstance(entry, str | Path):
+            raise InvalidServable(
+                f"include holds {entry!r:.80}, which is neither a path nor the name of a module.",
+                hint="Write each entry as text or a pathlib.Path.",
+            )
         path = Path(os.path.normpath(root / entry))
         if str(entry) and path.exists():
             included.files.update(_files(entry, path, root))

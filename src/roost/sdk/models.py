@@ -17,6 +17,7 @@ from roost.sdk.connection import current_client
 from roost.sdk.progress import transfer
 from roost.sdk.publish import Entry, Publisher, Servable
 from roost.sdk.runs import active_run_name
+from roost.sdk.sources.address import parse_directory
 from roost.sdk.sources.weights import WeightsSource
 from roost.storage.node_cache import NodeCache, default_cache_dir
 
@@ -51,7 +52,7 @@ def save_model(
     """
     key = ModelKey(family, suffix, active_run_name())
     checked, needs = check_config(config), _checked(requirements)
-    weights = WeightsSource(Path(weights_dir))
+    weights = WeightsSource(parse_directory(weights_dir))
     if (fault := weights.find_fault()) is not None:
         raise fault
     prepared = Servable.prepare(servable, include)

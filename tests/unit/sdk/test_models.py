@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -106,6 +107,55 @@ class TestRefusedBeforeAnythingIsWritten:
     def test_sources(self, server: InProcessServer, servable: Servable, source: str) -> None:
         with pytest.raises(InvalidWeights, match=r"hf://org/name\[@revision\]"):
             roost.import_model(source, servable(), "f", "s")
+        assert server.requests == []
+
+    @pytest.mark.parametrize(
+        ("path", "message"),
+        [
+            ("", "weights directory '' is empty text."),
+            (" \n", "weights directory ' \\n' is blank text."),
+        ],
+    )
+    def test_text_that_names_no_directory(
+        self, server: InProcessServer, servable: Servable, path: str, message: str
+    ) -> None:
+        for function in (roost.save_model, roost.import_model):
+            with pytest.raises(InvalidWeights) as caught:
+                function(path, servable(), "f", "s")
+            assert (caught.value.message, caught.value.hint) == (
+                message,
+                "Pass '.' for the current directory.",
+            )
+        assert server.requests == []
+
+    @pytest.mark.parametrize("path", [None, 3, b"w"])
+    def test_what_is_no_path(self, server: InProcessServer, servable: Servable, path: Any) -> None:
+        with pytest.raises(InvalidWeights, match=f"^weights directory {path!r} is not a path"):
+            roost.save_model(path, servable(), "f", "s")
+        assert server.requests == []
+
+    def test_a_source_that_needs_an_argument(self, server: InProcessServer, servable: Servable) -> None:
+        def fetch(where: str) -> str:
+            return where
+
+        with pytest.raises(InvalidWeights, match=r"'where'\. A source is called without arguments"):
+            roost.import_model(fetch, servable(), "f", "s")  # type: ignore[arg-type]
+        assert server.requests == []
+
+    @pytest.mark.parametrize(
+        ("include", "message"),
+        [
+            (3, "include=3 is not a list of paths and names of modules."),
+            (b"x", "include=b'x' is not a list of paths and names of modules."),
+            ((3,), "include holds 3, which is neither a path nor the name of a module."),
+            ("labels.txt", "include 'labels.txt' is a single path."),
+        ],
+    )
+    def test_include(self, server: InProcessServer, servable: Servable, include: Any, message: str) -> None:
+        with pytest.raises(InvalidServable) as caught:
+            roost.register_model(servable(), "f", "s", include=include)
+        assert caught.value.message == message
+        assert caught.value.hint is not None
         assert server.requests == []
 
     def test_requirements(self, server: InProcessServer, servable: Servable, weights: Path) -> None:

@@ -68,6 +68,7 @@ def parse_source(source: str | Path) -> Address:
         raise InvalidWeights(
             f"the source of the weights is {source!r:.80}, which is no path and no URL.", hint=_HINT
         )
+    _check_text(source)
     scheme, separator, rest = source.partition("://")
     if not separator:
         return Path(source)
@@ -78,6 +79,31 @@ def parse_source(source: str | Path) -> Address:
     if scheme in BUCKET_SCHEMES:
         return _bucket(source)
     raise _invalid(source, "its scheme is not one that Roost reads")
+
+
+def parse_directory(directory: str | Path) -> Path:
+    """The path of a directory of weights.
+
+    Raises:
+        InvalidWeights: for what is no path, and text that names none.
+    """
+    if not isinstance(directory, (str, Path)):
+        raise InvalidWeights(
+            f"weights directory {directory!r:.80} is not a path.",
+            hint="Pass the folder that holds the model's files, as text or a pathlib.Path.",
+        )
+    if isinstance(directory, str):
+        _check_text(directory)
+    return Path(directory)
+
+
+def _check_text(text: str) -> None:
+    if not text.strip():
+        # Path("") would be the whole current directory.
+        raise InvalidWeights(
+            f"weights directory {text!r:.80} is {'blank' if text else 'empty'} text.",
+            hint="Pass '.' for the current directory.",
+        )
 
 
 def _hub(source: str, rest: str) -> HubAddress:

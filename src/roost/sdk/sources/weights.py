@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
@@ -22,7 +23,7 @@ class WeightsSource:
     """
 
     def __init__(self, source: str | Path | SourceFunction) -> None:
-        self._function = source if callable(source) else None
+        self._function = _checked_function(source) if callable(source) else None
         self._address = None if callable(source) else parse_source(source)
 
     def find_fault(self) -> InvalidWeights | None:
@@ -47,6 +48,22 @@ class WeightsSource:
         assert address is not None
         with _open(address) as directory:
             yield directory
+
+
+def _checked_function(function: SourceFunction) -> SourceFunction:
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some written in C tell nothing
+        return function
+    try:
+        signature.bind()
+    except TypeError as error:
+        raise InvalidWeights(
+            f"the source of the weights {function!r:.80} cannot be called: {error}. "
+            "A source is called without arguments.",
+            hint="Pass a lambda or a functools.partial that gives it what it needs.",
+        ) from error
+    return function
 
 
 def _returned(value: object) -> Address:
