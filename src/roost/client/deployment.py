@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import math
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import lru_cache
@@ -16,6 +17,8 @@ from roost.client.transport import AsyncTransport, SyncTransport, Target
 from roost.contracts import deployment
 from roost.contracts.base import Wire
 from roost.contracts.endpoint_methods import endpoints_of
+from roost.errors import InvalidServable, ValidationFailed
+from roost.serve import servable_class
 
 _Servable = TypeVar("_Servable")
 
@@ -40,11 +43,15 @@ class Deployment(deployment.Deployment):
 
         Raises:
             BadRequest: when the deployment has no endpoints.
-            InvalidServable: when `servable` marks something that cannot be one.
+            InvalidServable: when `servable` is no class, has no endpoint, or marks something that cannot
+                be one.
+            ValidationFailed: when `timeout_s` is no positive number.
         """
+        _check_timeout(timeout_s)
+        known = _endpoints(servable) if servable is not None else None
         transport = _shared_transport(self.url, api_key())
-        if servable is not None:
-            return EndpointClient(transport, endpoints_of(servable), timeout_s=timeout_s)
+        if known is not None:
+            return EndpointClient(transport, known, timeout_s=timeout_s)
         return EndpointClient(transport, transport.run(describe(timeout_s=timeout_s)), timeout_s=timeout_s)
 
     @overload
@@ -62,13 +69,11 @@ class Deployment(deployment.Deployment):
         self, servable: type | None = None, *, timeout_s: float | None = None
     ) -> AsyncIterator[Any]:
         """The asynchronous `client`: `async with deployment.async_client(Greeter) as greeter: ...`."""
+        _check_timeout(timeout_s)
+        known = _endpoints(servable) if servable is not None else None
         transport = AsyncTransport(Target(self.url, api_key()))
         try:
-            endpoints: Endpoints
-            if servable is not None:
-                endpoints = endpoints_of(servable)
-            else:
-                endpoints = await transport.run(describe(timeout_s=timeout_s))
+            endpoints = known or await transport.run(describe(timeout_s=timeout_s))
             client = AsyncEndpointClient(transport, endpoints, timeout_s=timeout_s)
             try:
                 yield client
@@ -82,6 +87,25 @@ class DeploymentList(Wire):
     """All deployments, ordered by key."""
 
     items: list[Deployment]
+
+
+def _endpoints(servable: type) -> Endpoints:
+    endpoints = endpoints_of(servable_class(servable))
+    if not endpoints:
+        raise InvalidServable(
+            f"{servable.__module__}.{servable.__qualname__} has no endpoint.",
+            hint="Pass the class whose methods are marked with @roost.serve.endpoint, or leave it out.",
+        )
+    return endpoints
+
+
+def _check_timeout(timeout_s: float | None) -> None:
+    is_number = isinstance(timeout_s, (int, float)) and not isinstance(timeout_s, bool)
+    if timeout_s is not None and not (is_number and 0 < timeout_s < math.inf):
+        raise ValidationFailed(
+            f"timeout_s={timeout_s!r:.80} is not valid: it must be a positive number of seconds.",
+            hint="Leave it out for 60 seconds.",
+        )
 
 
 @lru_cache(maxsize=64)

@@ -46,6 +46,33 @@ def check_timeout(timeout: float | None) -> float | None:
     )
 
 
+def check_text(**given: str | None) -> None:
+    """That what is given, by the names of the arguments, is text or None.
+
+    Raises:
+        ValidationFailed: naming the first that is not.
+    """
+    for name, value in given.items():
+        if value is not None and not isinstance(value, str):
+            raise ValidationFailed(
+                f"{name}={value!r:.80} is not valid: it must be text.", hint="Leave it out for all of them."
+            )
+
+
+def check_limit(limit: int | None) -> None:
+    """That `limit` is a whole number of at least 1, or None for all.
+
+    Raises:
+        ValidationFailed: for anything else.
+    """
+    is_number = isinstance(limit, int) and not isinstance(limit, bool)
+    if limit is not None and (not is_number or limit < 1):
+        raise ValidationFailed(
+            f"limit={limit!r:.80} is not valid: it must be a whole number of at least 1.",
+            hint="Leave it out for all of them.",
+        )
+
+
 def _autoscaling(given: Mapping[str, Any]) -> Autoscaling:
     fields = list(Autoscaling.model_fields)
     for name in given:

@@ -12,6 +12,7 @@ from roost.contracts.requirements import ModelRequirements, check_requirements
 from roost.errors import InvalidWeights, ModelNotFound, ModelNotReady
 from roost.keys import IMPORTED, DeploymentKey, ModelKey, check_config
 from roost.replica.context import find_current
+from roost.sdk.arguments import check_limit, check_text
 from roost.sdk.artifacts import open_artifacts
 from roost.sdk.connection import current_client
 from roost.sdk.progress import transfer
@@ -148,7 +149,12 @@ def list_models(
         after: Begin behind this key: `after=models[-1].key` gives the next page.
 
     What others write meanwhile moves nothing: an entry that is there all the time comes once.
+
+    Raises:
+        ValidationFailed: naming the argument that is of another type or out of its range.
     """
+    check_text(family=family, suffix=suffix, run_name=run_name, phase=phase)
+    check_limit(limit)
     client, found, page_size = current_client(), list[SavedModel](), 500
     while limit is None or len(found) < limit:
         wanted = page_size if limit is None else min(page_size, limit - len(found))

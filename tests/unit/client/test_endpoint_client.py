@@ -234,6 +234,30 @@ def test_a_class_without_good_endpoints_is_refused(deployed: Deploy) -> None:
         deployed().client(Bad)
 
 
+@pytest.mark.parametrize(
+    ("servable", "message"),
+    [("Stories", "'Stories' is not a class."), (int, "builtins.int has no endpoint.")],
+)
+def test_what_has_no_endpoints_is_refused(deployed: Deploy, servable: Any, message: str) -> None:
+    async def enter() -> None:
+        async with deployed().async_client(servable):
+            pass
+
+    for make in (lambda: deployed().client(servable), lambda: asyncio.run(enter())):
+        with pytest.raises(InvalidServable) as caught:
+            make()
+        assert caught.value.message == message
+
+
+@pytest.mark.parametrize("timeout_s", ["x", 0, True, float("inf")])
+def test_a_timeout_that_is_no_number_of_seconds(deployed: Deploy, timeout_s: Any) -> None:
+    with pytest.raises(ValidationFailed) as caught:
+        deployed().client(Greeter, timeout_s=timeout_s)
+    assert caught.value.message == (
+        f"timeout_s={timeout_s!r} is not valid: it must be a positive number of seconds."
+    )
+
+
 @pytest.mark.parametrize("answer", [httpx2.Response(200, content=b'{"openapi": "3.1.0", "paths": {}}')])
 def test_a_deployment_without_endpoints_says_so(deployed: Deploy, answer: httpx2.Response) -> None:
     with pytest.raises(BadRequest, match="has no endpoints"):

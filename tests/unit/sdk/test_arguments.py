@@ -68,6 +68,25 @@ def test_a_time_out_that_is_no_number(server: InProcessServer, timeout: Any) -> 
     assert server.requests == []
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"family": 3}, "family=3 is not valid: it must be text."),
+        ({"run_name": b"r"}, "run_name=b'r' is not valid: it must be text."),
+        ({"limit": "3"}, "limit='3' is not valid: it must be a whole number of at least 1."),
+        ({"limit": 0}, "limit=0 is not valid: it must be a whole number of at least 1."),
+        ({"limit": True}, "limit=True is not valid: it must be a whole number of at least 1."),
+    ],
+)
+def test_a_list_of_nothing_that_can_be(
+    server: InProcessServer, arguments: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValidationFailed) as caught:
+        roost.list_models(**arguments)
+    assert (caught.value.message, caught.value.hint) == (message, "Leave it out for all of them.")
+    assert server.requests == []
+
+
 def test_issues_have_pythons_names_too(server: InProcessServer) -> None:
     with pytest.raises(ValidationFailed) as caught:
         roost.deploy_model(*MODEL, autoscaling={"target_ongoing_requests": 0, "min_replicas": 2000})
