@@ -63,11 +63,43 @@ def scan_tree(root: Path) -> TreeScan:
             else:
                 _add(scan, path, entry)
     if not scan.files and not scan.links:
-        raise InvalidWeights(
-            f"weights directory {str(root)!r} holds no file.",
-            hint="A model without weights is made by register_model().",
-        )
+        raise _empty(root)
     return scan
+
+
+def check_scan(scan: TreeScan) -> None:
+    """Check that there is a file, and that each link leads to something that does not hold it.
+
+    For links that were checked to stay in the tree.
+
+    Raises:
+        InvalidWeights: naming the link and the rule it breaks.
+    """
+    for link in scan.links:
+        place = scan.root / link.path
+        try:
+            target = place.resolve(strict=True)
+        except (OSError, RuntimeError) as error:  # a loop of links is a RuntimeError before Python 3.13
+            is_missing = isinstance(error, FileNotFoundError | NotADirectoryError)
+            raise _bad_link(link, "nothing is there" if is_missing else "it leads to itself") from error
+        if place.is_relative_to(target):
+            raise _bad_link(link, "it leads to a directory that holds the link")
+    if not scan.files:
+        raise _empty(scan.root)
+
+
+def _empty(root: Path) -> InvalidWeights:
+    return InvalidWeights(
+        f"weights directory {str(root)!r} holds no file.",
+        hint="A model without weights is made by register_model().",
+    )
+
+
+def _bad_link(link: Link, rule: str) -> InvalidWeights:
+    return InvalidWeights(
+        f"link {link.path!r:.120} to {link.target!r:.120} is not valid: {rule}.",
+        hint="Remove it from the weights directory, or let it lead to a file there.",
+    )
 
 
 def _entries(directory: Path) -> list[os.DirEntry[str]]:

@@ -21,7 +21,11 @@ def check_path(path: str) -> str:
     """
     rule = _broken_rule(path) or _broken_segment_rule(path)
     if rule is not None:
-        raise InvalidWeights(f"path {_shown(path)} is not valid: {rule}.")
+        is_long = "more than" in rule
+        raise InvalidWeights(
+            f"path {_shown(path)} is not valid: {rule}.",
+            hint="Rename it, or move it up to a shorter path." if is_long else "Rename it.",
+        )
     return path
 
 

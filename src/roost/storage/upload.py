@@ -11,7 +11,7 @@ from roost.errors import InvalidWeights
 from roost.storage.artifacts import ArtifactStore, forget_hashed, sha256
 from roost.storage.manifest import Chunk, FileEntry, Manifest, check_manifest
 from roost.storage.packing import Run, lay_out
-from roost.storage.scan import TreeScan, scan_tree
+from roost.storage.scan import TreeScan, check_scan, scan_tree
 from roost.storage.transfer import WORKERS, Meter, Progress, run_parallel
 
 
@@ -25,12 +25,13 @@ def upload_tree(
     chunks. Holds about 20 MiB a worker, whatever the size of the tree.
 
     Raises:
-        InvalidWeights: the directory is missing or empty, a link leaves it, it holds a socket or the
-            like, or it changed while it was read.
+        InvalidWeights: the directory is missing or holds no file, a link leaves it, leads nowhere or to
+            what holds it, it holds a socket or the like, or it changed while it was read.
     """
     scan = scan_tree(root)
     # Names and links are checked before hours of transfer, not after.
     check_manifest(Manifest(files=[], links=scan.links, directories=[*scan.directories, *scan.files]))
+    check_scan(scan)
     sender = _Sender(scan, artifacts, Meter(sum(file.size for file in scan.files.values()), progress))
     names = run_parallel(sender.send, _chunks(scan), workers=workers)
     if scan_tree(scan.root) != scan:

@@ -66,7 +66,7 @@ def tree(tmp_path: Path) -> Path:
     (root / "ünï cödé\n.txt").write_bytes(b"odd name")
     (root / "a" / "latest").symlink_to("../model.bin")
     (root / "a" / "dir-link").symlink_to("b")
-    (root / "dangling").symlink_to("a/gone")
+    (root / "first").symlink_to("a/nothing")
     return root
 
 

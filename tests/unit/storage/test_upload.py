@@ -25,7 +25,7 @@ def test_the_manifest_describes_the_tree(tree: Path, artifacts: StoredArtifacts)
     assert {link.path: link.target for link in manifest.links} == {
         "a/latest": "../model.bin",
         "a/dir-link": "b",
-        "dangling": "a/gone",
+        "first": "a/nothing",
     }
     assert manifest.directories == ["empty/deep"]
     assert [file.path for file in manifest.files if file.executable] == ["a/run.sh"]
@@ -119,6 +119,34 @@ def test_a_link_that_leaves_is_refused_before_anything_is_sent(
     assert puts == []
 
 
+@pytest.mark.parametrize(
+    ("target", "rule"),
+    [
+        ("gone", "nothing is there"),
+        ("../model.bin/x", "nothing is there"),
+        ("bad", "it leads to itself"),
+        (".", "it leads to a directory that holds the link"),
+        ("..", "it leads to a directory that holds the link"),
+    ],
+)
+def test_a_link_that_leads_nowhere_is_refused_before_anything_is_sent(
+    tree: Path, artifacts: StoredArtifacts, puts: list[tuple[str, str]], target: str, rule: str
+) -> None:
+    (tree / "a" / "bad").symlink_to(target)
+    with pytest.raises(InvalidWeights) as caught:
+        upload_tree(tree, artifacts)
+    assert caught.value.message == f"link 'a/bad' to {target!r} is not valid: {rule}."
+    assert caught.value.hint is not None
+    assert puts == []
+
+
+def test_links_alone_are_no_weights(artifacts: StoredArtifacts, tmp_path: Path) -> None:
+    (tmp_path / "w" / "deep").mkdir(parents=True)
+    (tmp_path / "w" / "x").symlink_to("deep")
+    with pytest.raises(InvalidWeights, match="holds no file"):
+        upload_tree(tmp_path / "w", artifacts)
+
+
 def test_an_absolute_link_into_the_tree_becomes_relative(tree: Path, artifacts: StoredArtifacts) -> None:
     (tree / "a" / "abs").symlink_to(tree / "model.bin")
     links = {link.path: link.target for link in upload_tree(tree, artifacts).links}
@@ -153,8 +181,9 @@ def test_special_files_are_refused(
 @pytest.mark.parametrize("name", ["back\\slash", os.fsdecode(b"not-utf8-\xff")])
 def test_names_that_cannot_travel_are_refused(tree: Path, artifacts: StoredArtifacts, name: str) -> None:
     (tree / name).write_bytes(b"x")
-    with pytest.raises(InvalidWeights, match="is not valid"):
+    with pytest.raises(InvalidWeights, match="is not valid") as caught:
         upload_tree(tree, artifacts)
+    assert caught.value.hint == "Rename it."
 
 
 @pytest.mark.parametrize("change", ["append", "truncate", "same size", "replace", "remove", "add"])
