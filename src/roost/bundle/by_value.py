@@ -11,6 +11,7 @@ from typing import Final
 
 import cloudpickle  # type: ignore[import-untyped]  # it has no types
 
+from roost.bundle.archive import MAX_TOTAL_BYTES
 from roost.bundle.code_imports import code_imports
 from roost.bundle.imports import Import
 from roost.bundle.pickle_names import named_modules
@@ -60,7 +61,7 @@ def pickle_class(cls: type) -> Pickled:
     wherever and whenever it is typed, but for values that differ themselves, such as times.
 
     Raises:
-        InvalidServable: naming the value that cannot be pickled.
+        InvalidServable: naming the value that cannot be pickled, or the largest when no bundle holds all.
     """
     buffer = io.BytesIO()
     pickler = Pickler(buffer)
@@ -69,6 +70,8 @@ def pickle_class(cls: type) -> Pickled:
     except Exception as error:  # whatever the reducer of a user's object raises
         raise _refusal(cls, pickler.codes, error) from error
     data = pickler.without_addresses(buffer.getvalue())
+    if len(data) > MAX_TOTAL_BYTES:
+        raise _too_large(cls, pickler.codes, len(data))
     modules = {*named_modules(data), *pickler.modules}
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     return Pickled(
@@ -99,14 +102,41 @@ def _refusal(cls: type, codes: Iterable[CodeType], error: Exception) -> InvalidS
 
 def _unpicklable(cls: type, codes: Iterable[CodeType]) -> Iterator[str]:
     """The values that stop the class, named as its author knows them."""
-    values = vars(sys.modules[MAIN])
-    used = dict.fromkeys(name for code in codes for name in code.co_names if name in values)
-    candidates = [(f"global {name!r}", values[name]) for name in used]
-    candidates += [(f"attribute {name!r}", value) for name, value in vars(cls).items()]
-    for name, value in candidates:
-        if isinstance(value, type | FunctionType):
-            continue
+    for name, value in _values(cls, codes):
         try:
             cloudpickle.dumps(value)
         except Exception:  # noqa: BLE001  # whatever a reducer raises: this is one of those sought
             yield f"{name} ({type(value).__module__}.{type(value).__qualname__})"
+
+
+def _too_large(cls: type, codes: Iterable[CodeType], size: int) -> InvalidServable:
+    # Descriptors refer to the class itself, and so to everything.
+    sizes = {
+        name: _pickled_size(value) for name, value in _values(cls, codes) if not hasattr(value, "__get__")
+    }
+    largest = max(sizes, key=sizes.__getitem__, default=None)
+    shown = f" Its {largest} has {_mib(sizes[largest])}." if largest is not None else ""
+    return InvalidServable(
+        f"{MAIN}.{cls.__qualname__} was typed into a notebook or a prompt, so it would ship by value, but "
+        f"its pickle has {_mib(size)}, over the {_mib(MAX_TOTAL_BYTES)} of a bundle.{shown}",
+        hint="Save large data as the model's weights, and read it from there in the class's __init__.",
+    )
+
+
+def _pickled_size(value: object) -> int:
+    buffer = io.BytesIO()
+    Pickler(buffer).dump(value)
+    return buffer.tell()
+
+
+def _mib(size: int) -> str:
+    return f"{-(-size // 1024**2)} MiB"
+
+
+def _values(cls: type, codes: Iterable[CodeType]) -> list[tuple[str, object]]:
+    """The values that ship with the class, but for classes and functions, named as its author knows them."""
+    values = vars(sys.modules[MAIN])
+    used = dict.fromkeys(name for code in codes for name in code.co_names if name in values)
+    found = [(f"global {name!r}", values[name]) for name in used]
+    found += [(f"attribute {name!r}", value) for name, value in vars(cls).items()]
+    return [(name, value) for name, value in found if not isinstance(value, type | FunctionType)]

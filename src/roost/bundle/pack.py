@@ -97,7 +97,7 @@ def _read(traced: Traced) -> dict[str, bytes]:
 
 def _too_large(class_path: str, where: str) -> InvalidServable:
     return InvalidServable(
-        f"{class_path!r} is over the {MAX_TOTAL_BYTES} bytes of a bundle {where}.",
+        f"{class_path!r} is over the {MAX_TOTAL_BYTES // 1024**2} MiB of a bundle {where}.",
         hint="Save large data as the model's weights.",
     )
 

@@ -189,6 +189,20 @@ def test_what_cannot_be_pickled_is_named(typed: Type, source: str, culprit: str)
     )
 
 
+def test_what_is_too_large_is_named(typed: Type, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("roost.bundle.by_value.MAX_TOTAL_BYTES", 1024**2)
+    source = (
+        "small = 'x'\ntable = bytes(1_500_000)\nclass Model:\n    def run(self):\n        return small, table"
+    )
+    with pytest.raises(InvalidServable) as caught:
+        trace(typed(source))
+    assert caught.value.message == (
+        "__main__.Model was typed into a notebook or a prompt, so it would ship by value, but its pickle has "
+        "2 MiB, over the 1 MiB of a bundle. Its global 'table' has 2 MiB."
+    )
+    assert caught.value.hint is not None
+
+
 def test_a_class_typed_after_a_script_ran_is_typed_all_the_same(
     typed: Type, write: Write, root: Path
 ) -> None:

@@ -95,7 +95,7 @@ def test_the_limits_hold(tmp_path: Path) -> None:
     one = tmp_path / "one.bin"
     one.write_bytes(b"1")
     assert pack(Traced({"big.bin": big}, "app:App", [])).files == ["big.bin"]
-    with pytest.raises(InvalidServable, match=r"over the 67108864 bytes of a bundle at 'one\.bin'"):
+    with pytest.raises(InvalidServable, match=r"over the 64 MiB of a bundle at 'one\.bin'"):
         pack(Traced({"big.bin": big, "one.bin": one}, "app:App", []))
     with pytest.raises(InvalidServable, match=r"needs 10001 files, at most 10000"):
         pack(Traced({f"{number}.bin": one for number in range(10_001)}, "app:App", []))
