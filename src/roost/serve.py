@@ -162,8 +162,7 @@ def servable_kind(candidate: object) -> tuple[ServableKind, str | None]:
 
 
 def _is_positive_seconds(value: object) -> bool:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return is_number and 0 < value < math.inf
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < math.inf
 
 
 def _mark_method(function: Any, mark: EndpointMark, definer: FrameType) -> Any:

@@ -24,7 +24,7 @@ class Included:
     modules: list[str]
 
 
-def resolve_include(entries: Sequence[str | Path], root: Path) -> Included:
+def resolve_include(entries: object, root: Path) -> Included:
     """Resolve each entry: a file or folder below `root` when there is one, else a module's name.
 
     Raises:

@@ -73,8 +73,9 @@ class Deployment(deployment.Deployment):
         known = _endpoints(servable) if servable is not None else None
         transport = AsyncTransport(Target(self.url, api_key()))
         try:
-            endpoints = known or await transport.run(describe(timeout_s=timeout_s))
-            client = AsyncEndpointClient(transport, endpoints, timeout_s=timeout_s)
+            if known is None:
+                known = await transport.run(describe(timeout_s=timeout_s))
+            client = AsyncEndpointClient(transport, known, timeout_s=timeout_s)
             try:
                 yield client
             finally:
