@@ -45,6 +45,18 @@ _TELLING: Final[tuple[tuple[str, type[Unavailable], str, str], ...]] = (
         "Get new ones, and set AWS_SESSION_TOKEN with them.",
     ),
     (
+        "computeMetadata/v1",  # Google's, at the address that Amazon's machines use as well
+        StorageDenied,
+        "there are no credentials, neither in the environment nor from the machine's role",
+        "Set GOOGLE_APPLICATION_CREDENTIALS; the guide storage.md has other ways.",
+    ),
+    (
+        "Account must be specified",
+        StorageDenied,
+        "there is no account",
+        "Set AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY; the guide storage.md has other ways.",
+    ),
+    (
         "169.254.169.254",
         StorageDenied,
         "there are no credentials, neither in the environment nor from the machine's role",

@@ -126,3 +126,17 @@ def test_what_is_not_there() -> None:
     found = said(FileNotFoundError("Object at location x not found: " + answer("404", "NoSuchKey", "no")))
     assert type(found) is ArtifactNotFound
     assert found.message == "'x' is not in storage."
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("GET http://169.254.169.254/computeMetadata/v1/instance", "Set GOOGLE_APPLICATION_CREDENTIALS;"),
+        (
+            "Generic MicrosoftAzure error: Account must be specified",
+            "Set AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY;",
+        ),
+    ],
+)
+def test_each_vendor_has_its_own_variables(text: str, hint: str) -> None:
+    assert (said(GenericError(text)).hint or "").startswith(hint)
