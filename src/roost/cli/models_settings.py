@@ -38,7 +38,9 @@ def set_config(
 ) -> None:
     """Replace a model's whole config, from its next deploy on."""
     key = ModelKey.parse(model)
-    if clear == bool(settings):
+    if clear and settings:
+        raise typer.BadParameter("--clear and KEY=VALUE exclude each other: give one of the two.")
+    if not clear and not settings:
         raise typer.BadParameter("give the whole new config as KEY=VALUE..., or --clear for none.")
     saved = set_model_config(key.family, key.suffix, key.run_name, read_config(settings))
     pairs = " ".join(f"{name}={value}" for name, value in saved.config.items())

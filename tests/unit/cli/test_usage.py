@@ -34,3 +34,9 @@ def test_the_value_and_the_rule(cli: Callable[..., Ran], arguments: tuple[str, .
     ran = cli(*arguments)
     assert (ran.code, ran.out) == (2, "")
     assert told in ran.err
+
+
+def test_clear_and_a_setting_exclude_each_other(cli: Callable[..., Ran]) -> None:
+    ran = cli("models", "set-config", "f/s/r", "--clear", "a=b")
+    assert ran.code == 2
+    assert "--clear and KEY=VALUE exclude each other" in ran.err
