@@ -1,5 +1,5 @@
 """`python -m roost.cli`."""
 
-from roost.cli.main import run
+from roost.cli.entry import run
 
 run()
