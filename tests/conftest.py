@@ -14,7 +14,7 @@ from roost.testing import seaweedfs
 from roost.testing.postgres import PostgresServer, find_programs
 
 # No test asserts how long something took: the machine may be busy with others' work.
-settings.register_profile("roost", deadline=None)
+settings.register_profile("roost", deadline=None, max_examples=50)
 settings.load_profile("roost")
 
 OWN_MODULE = '''

@@ -26,6 +26,13 @@ def _check_grace(grace_s: float) -> float:
     return grace_s
 
 
+def _check_folder(folder: Any) -> Any:
+    if isinstance(folder, str) and not folder.strip():
+        raise PydanticCustomError("blank", "it must name a folder; '.' is the current one")
+    return folder
+
+
+Folder = Annotated[Path, BeforeValidator(_check_folder)]
 Grace = Annotated[float, AfterValidator(_check_grace)]
 LogLevel = Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR"], BeforeValidator(str.upper)]
 
@@ -35,7 +42,7 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="ROOST_", extra="ignore")
 
-    home: Path = Field(Path("~/.roost"), description="Folder of everything Roost keeps on this machine.")
+    home: Folder = Field(Path("~/.roost"), description="Folder of everything Roost keeps on this machine.")
     host: str = Field("127.0.0.1", description="Address to listen on.")
     port: int = Field(DEFAULT_PORT, ge=1, le=65535, description="Port to listen on.")
     database_url: str | None = Field(None, description="Records; default is SQLite in the home folder.")
@@ -43,7 +50,7 @@ class Settings(BaseSettings):
         None,
         description="Artifacts: `file://`, `s3://bucket/prefix`, `gs://`, `az://`; default in `home`.",
     )
-    cache_dir: Path | None = Field(
+    cache_dir: Folder | None = Field(
         None, description="Cache of a node; default is `cache` in the home folder."
     )
     ray_dashboard_url: str | None = Field(

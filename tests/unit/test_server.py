@@ -55,6 +55,14 @@ class TestSettings:
         monkeypatch.setenv("ROOST_GC_GRACE_S", "3600")
         assert read_settings({}).gc_grace_s == 3600
 
+    @pytest.mark.parametrize("home", ["", "  "])
+    def test_a_blank_folder_is_not_the_current_one(self, monkeypatch: pytest.MonkeyPatch, home: str) -> None:
+        with pytest.raises(BadRequest, match=r"must name a folder; '\.' is the current one"):
+            read_settings({"home": home})
+        monkeypatch.setenv("ROOST_CACHE_DIR", home)
+        with pytest.raises(BadRequest, match="ROOST_CACHE_DIR"):
+            read_settings({})
+
     def test_defaults_lie_in_the_home(self) -> None:
         settings = Settings(home=Path("/h"))
         assert settings.resolved_database_url == "sqlite:////h/roost.db"

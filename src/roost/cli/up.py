@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -21,7 +20,8 @@ def up(
         int | None, typer.Option(min=1, max=65535, help="Port to listen on. [default: 7463]")
     ] = None,
     home: Annotated[
-        Path | None, typer.Option(help="Folder of everything Roost keeps. [default: ~/.roost]")
+        str | None,
+        typer.Option(metavar="DIRECTORY", help="Folder of everything Roost keeps. [default: ~/.roost]"),
     ] = None,
     ray_dashboard: Annotated[
         str | None, typer.Option(metavar="URL", help="Use this Ray cluster instead of an embedded one.")
@@ -71,7 +71,9 @@ def up(
 
 
 def down(
-    home: Annotated[Path | None, typer.Option(help="Home of the server to end. [default: ~/.roost]")] = None,
+    home: Annotated[
+        str | None, typer.Option(metavar="DIRECTORY", help="Home of the server to end. [default: ~/.roost]")
+    ] = None,
     timeout: Annotated[
         float, typer.Option(min=1, help="Longest wait in seconds before it is forced.")
     ] = 40.0,
