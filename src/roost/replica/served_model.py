@@ -64,6 +64,7 @@ class ServedModel:
         self._policy = policy
         self._timeout_s = timeout_s
         self._model: InferenceModel[Any, Any] | None = None
+        self._closed = False
         self._thread = ModelThread(f"model {key}")
         self._loaders = ThreadPoolExecutor(LOADER_THREADS, thread_name_prefix="media")
 
@@ -109,7 +110,10 @@ class ServedModel:
             raise Unavailable("The model's thread has ended.")
 
     async def close(self) -> None:
-        """Unload the model. What it raises is logged; one that does not end is left behind."""
+        """Unload the model, once. What it raises is logged; one that does not end is left behind."""
+        if self._closed:
+            return
+        self._closed = True
         try:
             async with asyncio.timeout(UNLOAD_TIMEOUT_S):
                 await self._thread.run(self._unload)
