@@ -73,5 +73,13 @@ def _summary(report: GarbageReport) -> str:
     would = "would be " if report.dry_run else ""
     return (
         f"{moved} objects ({bytes_text(moved_bytes)}) {would}moved to the trash, "
-        f"{freed} ({bytes_text(freed_bytes)}) {would}deleted. Grace: {timedelta(seconds=report.grace_s)}."
+        f"{freed} ({bytes_text(freed_bytes)}) {would}deleted. Grace: {_duration(report.grace_s)}."
     )
+
+
+def _duration(seconds: float) -> str:
+    """As `--grace` takes it."""
+    for unit, size in (("h", 3600), ("m", 60)):
+        if seconds and seconds % size == 0:
+            return f"{seconds / size:g}{unit}"
+    return f"{seconds:g}s"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 from pydantic import BaseModel
@@ -32,17 +32,33 @@ def print_json_line(value: BaseModel) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: str) -> None:
-    """A table; `empty` is said when there are no rows. In a pipe lines are not cut to a width."""
-    console = _stdout()
+    """A table; `empty` is said when there are no rows.
+
+    Words, such as keys and phases, are never broken, also where a terminal is too narrow; sentences are.
+    A terminal is spared the columns that hold nothing. In a pipe they stay, and lines are of any width.
+    """
+    cells = [[_cell(value) for value in row] for row in rows]
+    if not cells:
+        say(empty)
+        return
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*(_cell(value) for value in row))
-    if table.row_count:
+    is_terminal = sys.stdout.isatty()
+    kept = [at for at in range(len(columns)) if not is_terminal or any(row[at].plain for row in cells)]
+    width = 0
+    for at in kept:
+        longest = max(len(columns[at]), *(row[at].cell_len for row in cells))
+        is_sentence = any(" " in row[at].plain for row in cells)
+        width += (min(longest, _SENTENCE_WIDTH) if is_sentence else longest) + _GAP
+        table.add_column(columns[at], overflow="fold", no_wrap=not is_sentence)
+    for row in cells:
+        table.add_row(*(row[at] for at in kept))
+    if is_terminal:
+        Console(width=max(Console().width, width)).print(table)
+        return
+    console = _stdout()
+    with console.capture() as captured:
         console.print(table)
-    else:
-        console.print(Text(empty))
+    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
 
 
 def print_fields(fields: dict[str, object]) -> None:
@@ -72,6 +88,10 @@ def print_error(error: RoostError, *, as_json: bool) -> None:
     if error.hint:
         console.print(Text("  hint: ", style="bold") + Text(error.hint), soft_wrap=True)
 
+
+_GAP: Final = 2
+_SENTENCE_WIDTH: Final = 16
+"""What a column of sentences may shrink to."""
 
 PHASE_STYLES = {
     "running": "green",

@@ -51,6 +51,7 @@ def _print(results: list[Verification]) -> None:
         empty="Every stored byte is as it was saved." if results else "No models to verify.",
     )
     checked = sum(result.checked_bytes for result in results)
-    say(f"{len(results)} models verified, {bytes_text(checked)} read, {len(bad)} with problems.")
+    models = "1 model" if len(results) == 1 else f"{len(results)} models"
+    say(f"{models} verified, {bytes_text(checked)} read, {len(bad)} with problems.")
     if bad:
         note("Save what has problems again from its directory: only what is named is sent.")

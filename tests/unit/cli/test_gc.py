@@ -46,7 +46,7 @@ def test_a_table_of_what_and_why(cli: Cli, server: InProcessServer, objects: Obj
     header, row, summary = [line.rstrip() for line in ran.out.splitlines()]
     assert header.split() == ["WHAT", "ACTION", "OBJECTS", "SIZE", "WHY"]
     assert row.split() == ["chunks", "kept", "1", "2.0", "KiB", "younger", "than", "the", "grace"]
-    assert summary == ("0 objects (0 B) moved to the trash, 0 (0 B) deleted. Grace: 1 day, 0:00:00.")
+    assert summary == ("0 objects (0 B) moved to the trash, 0 (0 B) deleted. Grace: 24h.")
     server.clock.advance(86_400)
     row = cli("gc").out.splitlines()[1]
     assert row.split()[:2] == ["chunks", "moved"]
@@ -59,7 +59,7 @@ def test_a_dry_run_says_what_would_be(cli: Cli, server: InProcessServer, objects
     assert "to the trash" in out
     assert "to delete" in out
     assert out.splitlines()[-1] == (
-        "1 objects (2.0 KiB) would be moved to the trash, 1 (2.0 KiB) would be deleted. Grace: 0:00:00."
+        "1 objects (2.0 KiB) would be moved to the trash, 1 (2.0 KiB) would be deleted. Grace: 0s."
     )
     assert objects.exists(CHUNK)
 

@@ -81,3 +81,29 @@ def test_a_reader_that_left_ends_it_quietly(
             run()
     assert ended.value.code == 1
     assert capfd.readouterr().err == ""
+
+
+class Terminal(io.StringIO):
+    """A terminal of 40 columns."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_narrow_terminal_breaks_no_key_and_shows_no_empty_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stdout", terminal)
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("TERM", "dumb")
+    key = "family/a-long-suffix/default-20261130-120000"
+    rows = [(key, "upload_failed", "", "it was interrupted before it had finished")]
+    print_table(("MODEL", "PHASE", "CAPABILITY", "MESSAGE"), rows, empty="none")
+    lines = terminal.getvalue().splitlines()
+    assert lines[0].split() == ["MODEL", "PHASE", "MESSAGE"]
+    assert lines[1].split()[:2] == [key, "upload_failed"]
+    assert len(lines) > 2, "the sentence is broken, not the words beside it"
+
+
+def test_lines_in_a_pipe_end_with_what_they_say(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(("A", "B"), [("long-word", ""), ("x", "y")], empty="none")
+    assert capsys.readouterr().out == "A          B\nlong-word\nx          y\n"
