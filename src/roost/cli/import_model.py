@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from roost.cli.arguments import read_config
+from roost.cli.interruption import resumable
 from roost.cli.models_arguments import (
     IncludeOption,
     NameArgument,
@@ -44,7 +45,7 @@ def import_(
     settings = read_config(config) if config else None
     requirements = read_requirements(num_gpus, ram_gb, vram_gb)
     cls = load_servable(servable)
-    with warnings.catch_warnings(record=True) as warned:
+    with resumable(), warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", UserWarning)
         saved = import_model(source, cls, family, suffix, requirements, settings, include or ())
     for warning in warned:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from roost.cli.arguments import read_config
+from roost.cli.interruption import resumable
 from roost.cli.models_arguments import (
     IncludeOption,
     NameArgument,
@@ -19,7 +20,9 @@ from roost.cli.models_arguments import (
 )
 from roost.cli.output import JsonFlag, note, print_json, say
 from roost.cli.servable import ServableArgument, load_servable
+from roost.sdk.model_changes import delete_model
 from roost.sdk.models import save_model
+from roost.sdk.runs import active_run_name
 
 
 def save(
@@ -38,7 +41,13 @@ def save(
     settings = read_config(config)
     requirements = read_requirements(num_gpus, ram_gb, vram_gb)
     cls = load_servable(servable)
-    saved = save_model(directory, cls, family, suffix, requirements, settings, include or ())
+
+    def give_up() -> None:
+        # The next try saves under another run's name.
+        delete_model(family, suffix, active_run_name())
+
+    with resumable(give_up):
+        saved = save_model(directory, cls, family, suffix, requirements, settings, include or ())
     if as_json:
         print_json(saved)
         return

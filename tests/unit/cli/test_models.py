@@ -14,6 +14,7 @@ import roost
 from roost.cli.arguments import complete_model
 from roost.contracts.model import ClaimRequest
 from roost.keys import ModelKey
+from roost.sdk import publish
 from roost.testing.in_process import InProcessServer
 from roost.testing.ready_models import save_ready_model
 
@@ -105,6 +106,21 @@ class TestSave:
         assert (saved.key.family, saved.key.suffix) == ("f", "s")
         assert (saved.phase, saved.size_bytes, saved.class_path) == ("ready", 5, "own_model:Model")
         assert ran.err == f"It is ready. Deploy it with `roost deploy {key}`.\n"
+
+    def test_interrupted_it_says_what_to_do_and_leaves_no_entry(
+        self, cli: Cli, server: InProcessServer, weights: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        seen: list[str] = []
+
+        def stop(*_arguments: object, **_options: object) -> None:
+            seen.extend(model.phase for model in server.models.list().items)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(publish, "upload_tree", stop)
+        ran = cli("models", "save", str(weights), "own_model:Model", "f/s")
+        assert (ran.code, ran.out, seen) == (130, "", ["uploading"])
+        assert ran.err == "Interrupted. What is stored already is not sent again: run the command again.\n"
+        assert server.models.list().items == []
 
     def test_with_settings(self, cli: Cli, server: InProcessServer, weights: Path) -> None:
         options = ("-c", "a=1", "--config", "b=x=y", "--num-gpus", "0.5", "--vram-gb", "4")
