@@ -76,7 +76,7 @@ class SeaweedServer:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 cwd=self._folder,
-                env={**os.environ, "GOMEMLIMIT": "256MiB"},
+                env={**os.environ, "GOMEMLIMIT": "1GiB"},
                 start_new_session=True,
             )
         wait_until(self._has_bucket, _START_TIMEOUT_S, "SeaweedFS has a bucket")
