@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property, partial
 from importlib.util import find_spec
 from pathlib import Path
 from sqlite3 import Connection as SQLiteConnection
+from sqlite3 import Cursor as SQLiteCursor
+from sqlite3 import OperationalError as SQLiteOperationalError
 from typing import Final
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
@@ -21,6 +24,7 @@ from roost.errors import BadRequest, Unavailable
 BUSY_TIMEOUT_S: Final = 10.0
 """How long a writer waits for the others before it is told to come back."""
 
+_BUSY_POLL_S: Final = 0.01
 _MAX_READERS: Final = 50  # more than the threads of a server
 _WRITES: Final = "roost_writes"
 _PG_WRITE_LOCK: Final = 0x726F6F7374  # "roost"
@@ -136,19 +140,33 @@ def _create_engine(url: URL, busy_timeout_s: float) -> Engine:
         connect_args={"check_same_thread": False, "timeout": busy_timeout_s},
         max_overflow=_MAX_READERS,
     )
-    event.listen(engine, "connect", _configure_sqlite)
+    event.listen(engine, "connect", partial(_configure_sqlite, busy_timeout_s))
     event.listen(engine, "begin", _begin_on_sqlite)
     return engine
 
 
-def _configure_sqlite(connection: SQLiteConnection, _record: object) -> None:
+def _configure_sqlite(busy_timeout_s: float, connection: SQLiteConnection, _record: object) -> None:
     # The driver begins no transactions of its own; `_begin_on_sqlite` does.
     connection.isolation_level = None
     cursor = connection.cursor()
-    cursor.execute("PRAGMA journal_mode=WAL")
+    _use_wal(cursor, busy_timeout_s)
     cursor.execute("PRAGMA synchronous=FULL")
     cursor.execute("PRAGMA foreign_keys=ON")
     cursor.close()
+
+
+def _use_wal(cursor: SQLiteCursor, busy_timeout_s: float) -> None:
+    """Several servers may open a new file at once, and SQLite does not wait for the lock that this needs."""
+    deadline = time.monotonic() + busy_timeout_s
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+        except SQLiteOperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(_BUSY_POLL_S)
+        else:
+            return
 
 
 def _begin_on_sqlite(connection: Connection) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
@@ -156,3 +157,26 @@ def test_times_come_back_as_the_same_moment_in_utc(database: Database) -> None:
 def test_a_time_without_a_zone_is_refused(database: Database) -> None:
     with pytest.raises(StatementError, match="has no time zone"), database.write() as session:
         session.add(LeaseRow(name="a", holder="me", expires_at=datetime(2026, 1, 1)))
+
+
+def test_a_new_file_that_another_server_is_opening_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "records.db"
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")  # for this lock SQLite does not wait
+    database = Database(f"sqlite:///{path}", busy_timeout_s=60)
+    opened = threading.Event()
+
+    def release() -> None:
+        opened.wait(0.2)  # by then it has met the lock, mostly
+        other.execute("COMMIT")
+        other.close()
+
+    thread = threading.Thread(target=release)
+    thread.start()
+    try:
+        with database.read() as session:
+            assert session.scalar(text("PRAGMA journal_mode")) == "wal"
+    finally:
+        opened.set()
+        thread.join()
+        database.close()
