@@ -97,6 +97,7 @@ PROVIDED: Final = frozenset(
         "typing-extensions",
         "typing-inspection",
         "urllib3",
+        "uv",
         "uvicorn",
         "uvloop",
         "virtualenv",

@@ -98,7 +98,6 @@ class TestPages:
         assert [model.run_name for model in roost.list_models(after=first[-1].key)] == ["r2", "r3"]
         assert [model.run_name for model in roost.list_models(after=first[-1].key, limit=1)] == ["r2"]
         assert roost.list_models(family="f", after=ModelKey("f", "s", "r3")) == []
-        assert roost.list_models(limit=0) == []
 
     def test_all_of_many_come_in_few_requests(self, server: InProcessServer) -> None:
         for number in range(1001):
