@@ -42,6 +42,10 @@ def test_a_client_needs_no_server_library() -> None:
     assert loaded & {"ray", "fastapi", "starlette", "sqlalchemy", "numpy", "uvicorn", "aiohttp"} == set()
 
 
+def test_the_server_starts_without_what_only_replicas_use() -> None:
+    assert modules_after("import roost.app") & {"ray", "numpy", "av", "torch"} == set()
+
+
 def test_keys_and_marks_need_no_library() -> None:
     loaded = modules_after(
         "import roost; roost.ModelKey('a', 'b', 'c'); roost.serve.ingress; roost.deployment_key"

@@ -11,7 +11,7 @@ from roost.capabilities.capability import Capability
 from roost.capabilities.media import load_image
 from roost.capabilities.model import InferenceModel
 from roost.capabilities.policy import MediaPolicy
-from roost.capabilities.sources import one_image
+from roost.capabilities.sources import listed, one_image
 from roost.contracts.detection import (
     DetectionInterface,
     DetectionOutput,
@@ -69,10 +69,9 @@ def load_detection(
         BadRequest: when there is not exactly one image.
         InvalidMedia, PayloadTooLarge: as `load_image`.
     """
-    classes = [request.classes] if isinstance(request.classes, str) else request.classes
     return DetectionInput(
         image=load_image(one_image("detection", getattr(request, "image", None), uploads), policy),
-        classes=classes,
+        classes=None if request.classes is None else listed(request.classes),
         box_threshold=request.box_threshold,
         text_threshold=request.text_threshold,
     )

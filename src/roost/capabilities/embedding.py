@@ -11,6 +11,7 @@ from roost.capabilities.capability import Capability
 from roost.capabilities.images import load_images
 from roost.capabilities.model import InferenceModel
 from roost.capabilities.policy import MediaPolicy
+from roost.capabilities.sources import listed
 from roost.contracts.embedding import (
     EmbeddingInterface,
     EmbeddingOutput,
@@ -66,21 +67,15 @@ def load_embedding(
         BadRequest: when there is neither an image nor a text.
         InvalidMedia, PayloadTooLarge: as `load_images`.
     """
-    text = getattr(request, "text", None)
-    if uploads is None and text is not None:
-        return EmbeddingInput(texts=_listed(text), normalize=request.normalize)
-    sources = uploads if uploads is not None else _listed(getattr(request, "image", None))
+    texts = listed(getattr(request, "text", None))
+    if uploads is None and texts:
+        return EmbeddingInput(texts=texts, normalize=request.normalize)
+    sources = uploads if uploads is not None else listed(getattr(request, "image", None))
     if not sources:
         raise BadRequest(
             "embedding takes an image or a text, got none.", hint="Set the field 'image' or 'text'."
         )
     return EmbeddingInput(images=load_images(sources, policy), normalize=request.normalize)
-
-
-def _listed(value: str | list[str] | None) -> list[str]:
-    if value is None:
-        return []
-    return [value] if isinstance(value, str) else value
 
 
 EMBEDDING = Capability(

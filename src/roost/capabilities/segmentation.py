@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
 from PIL import Image
 
 from roost.capabilities.capability import Capability
@@ -38,7 +36,10 @@ __all__ = [
     "load_segmentation",
 ]
 
-Array = npt.NDArray[Any]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Array: TypeAlias = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,9 +97,9 @@ def load_segmentation(
     features = request.high_resolution_features
     return SegmentationInput(
         image=load_image(one_image("segmentation", getattr(request, "image", None), uploads), policy),
-        points=_arrays(request.points, np.float32),
-        labels=_arrays(request.labels, np.int32),
-        boxes=np.array(request.boxes, np.float32).reshape(-1, 4) if request.boxes is not None else None,
+        points=_arrays(request.points, "float32"),
+        labels=_arrays(request.labels, "int32"),
+        boxes=_array(request.boxes, "float32").reshape(-1, 4) if request.boxes is not None else None,
         mask_input=to_array("mask_input", request.mask_input),
         image_embedding=to_array("image_embedding", request.image_embedding),
         high_resolution_features=[to_array("high_resolution_features", each) for each in features]
@@ -112,8 +113,14 @@ def load_segmentation(
     )
 
 
-def _arrays(lists: list[Any] | None, kind: npt.DTypeLike) -> list[Array] | None:
-    return [np.array(each, kind) for each in lists] if lists is not None else None
+def _arrays(lists: list[Any] | None, dtype: str) -> list[Array] | None:
+    return [_array(each, dtype) for each in lists] if lists is not None else None
+
+
+def _array(numbers: list[Any], dtype: str) -> Array:
+    import numpy as np  # noqa: PLC0415  # the server knows the capabilities, too, and needs no arrays
+
+    return np.array(numbers, dtype)
 
 
 SEGMENTATION = Capability(

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, overload
-
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, overload
 
 from roost.contracts.array import NDArray
 from roost.errors import BadRequest
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+
+def listed(value: str | list[str] | None) -> list[str]:
+    """A field that takes one or several, as a list; empty when it is not given."""
+    return [value] if isinstance(value, str) else value or []
 
 
 def one_image(capability: str, given: str | None, uploads: list[bytes] | None) -> str | bytes:

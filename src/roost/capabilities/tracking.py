@@ -11,6 +11,7 @@ from roost.capabilities.capability import Capability
 from roost.capabilities.frames import load_frames
 from roost.capabilities.model import InferenceModel
 from roost.capabilities.policy import MediaPolicy
+from roost.capabilities.sources import listed
 from roost.contracts.tracking import (
     TrackedFrame,
     TrackedObject,
@@ -103,7 +104,7 @@ def load_tracking(
         frame_indexes=request.frame_indexes,
         propagate=request.propagate,
         interval=request.interval,
-        classes=[request.classes] if isinstance(request.classes, str) else request.classes,
+        classes=None if request.classes is None else listed(request.classes),
         box_threshold=request.box_threshold,
     )
 
@@ -113,7 +114,7 @@ def _sources(request: TrackingParameters, uploads: list[bytes] | None) -> list[s
         return uploads
     if not isinstance(request, TrackingRequest):
         raise BadRequest("tracking takes a video, got none.", hint="Set the field 'video'.")
-    return [request.video] if isinstance(request.video, str) else request.video
+    return listed(request.video)
 
 
 def _ends(request: TrackingParameters) -> tuple[int, ...]:

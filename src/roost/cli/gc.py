@@ -79,7 +79,7 @@ def _summary(report: GarbageReport) -> str:
 
 def _duration(seconds: float) -> str:
     """As `--grace` takes it."""
-    for unit, size in (("h", 3600), ("m", 60)):
-        if seconds and seconds % size == 0:
-            return f"{seconds / size:g}{unit}"
+    for unit in ("h", "m"):
+        if seconds and seconds % _UNITS[unit] == 0:
+            return f"{seconds / _UNITS[unit]:g}{unit}"
     return f"{seconds:g}s"

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from roost.cli.arguments import read_config
-from roost.cli.interruption import resumable
 from roost.cli.models_arguments import (
     IncludeOption,
     NameArgument,
@@ -19,8 +18,9 @@ from roost.cli.models_arguments import (
     read_name,
     read_requirements,
 )
-from roost.cli.output import JsonFlag, note, print_json, say
+from roost.cli.output import JsonFlag, note
 from roost.cli.servable import ServableArgument, load_servable
+from roost.cli.storing import resumable, tell
 from roost.sdk.models import import_model
 
 _SOURCE_HELP = "A folder, hf://org/name[@revision], s3://bucket/prefix, gs://…, az://… or file:///dir."
@@ -50,8 +50,4 @@ def import_(
         saved = import_model(source, cls, family, suffix, requirements, settings, include or ())
     for warning in warned:
         note(str(warning.message))
-    if as_json:
-        print_json(saved)
-        return
-    say(str(saved.key))
-    note(f"It is ready. Deploy it with `roost deploy {saved.key}`.")
+    tell(saved, as_json=as_json)

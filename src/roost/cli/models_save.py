@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from roost.cli.arguments import read_config
-from roost.cli.interruption import resumable
 from roost.cli.models_arguments import (
     IncludeOption,
     NameArgument,
@@ -18,8 +17,9 @@ from roost.cli.models_arguments import (
     read_name,
     read_requirements,
 )
-from roost.cli.output import JsonFlag, note, print_json, say
+from roost.cli.output import JsonFlag
 from roost.cli.servable import ServableArgument, load_servable
+from roost.cli.storing import resumable, tell
 from roost.sdk.model_changes import delete_model
 from roost.sdk.models import save_model
 from roost.sdk.runs import active_run_name
@@ -48,8 +48,4 @@ def save(
 
     with resumable(give_up):
         saved = save_model(directory, cls, family, suffix, requirements, settings, include or ())
-    if as_json:
-        print_json(saved)
-        return
-    say(str(saved.key))
-    note(f"It is ready. Deploy it with `roost deploy {saved.key}`.")
+    tell(saved, as_json=as_json)

@@ -7,20 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from roost.client.call import Call, request_of
 from roost.client.images import ImageLike
-from roost.client.media_call import as_text, binary_call, json_call, uploads_of
+from roost.client.media_call import json_call, media_call
 from roost.contracts.array import NDArray
 from roost.contracts.detection import DetectionParameters, DetectionRequest, DetectionResponse
 from roost.contracts.embedding import EmbeddingParameters, EmbeddingRequest, EmbeddingResponse
 from roost.contracts.ner import NERRequest, NERResponse
 from roost.contracts.segmentation import SegmentationParameters, SegmentationRequest, SegmentationResponse
-from roost.contracts.tracking import (
-    TrackingInterval,
-    TrackingKeyframe,
-    TrackingParameters,
-    TrackingRequest,
-    TrackingResponse,
-)
-from roost.contracts.vlm import Message, VLMParameters, VLMRequest, VLMResponse
+from roost.contracts.tracking import TrackingParameters, TrackingRequest, TrackingResponse
+from roost.contracts.vlm import VLMParameters, VLMRequest, VLMResponse
 
 if TYPE_CHECKING:
     from roost.contracts.array import ArrayLike
@@ -32,47 +26,55 @@ def segmentation(
     image: ImageLike, *, timeout_s: float | None, **parameters: Any
 ) -> Call[SegmentationResponse]:
     """With the fields of `SegmentationParameters`."""
-    uploads = uploads_of([image])
-    if uploads is not None:
-        metadata = request_of(SegmentationParameters, **parameters)
-        return binary_call("segmentation", metadata, "image", uploads, SegmentationResponse, timeout_s)
-    request = request_of(SegmentationRequest, image=image, **parameters)
-    return json_call("segmentation", request, SegmentationResponse, timeout_s)
+    return media_call(
+        "segmentation",
+        "image",
+        [image],
+        SegmentationResponse,
+        metadata=lambda: request_of(SegmentationParameters, **parameters),
+        request=lambda texts: request_of(SegmentationRequest, image=texts[0], **parameters),
+        timeout_s=timeout_s,
+    )
 
 
 def detection(image: ImageLike, *, timeout_s: float | None, **parameters: Any) -> Call[DetectionResponse]:
     """With the fields of `DetectionParameters`."""
-    uploads = uploads_of([image])
-    if uploads is not None:
-        metadata = request_of(DetectionParameters, **parameters)
-        return binary_call("detection", metadata, "image", uploads, DetectionResponse, timeout_s)
-    request = request_of(DetectionRequest, image=image, **parameters)
-    return json_call("detection", request, DetectionResponse, timeout_s)
+    return media_call(
+        "detection",
+        "image",
+        [image],
+        DetectionResponse,
+        metadata=lambda: request_of(DetectionParameters, **parameters),
+        request=lambda texts: request_of(DetectionRequest, image=texts[0], **parameters),
+        timeout_s=timeout_s,
+    )
 
 
 def tracking(video: Images, *, timeout_s: float | None, **parameters: Any) -> Call[TrackingResponse]:
     """With the fields of `TrackingParameters`."""
-    sources = listed(video)
-    uploads = uploads_of(sources)
-    if uploads is not None:
-        metadata = request_of(TrackingParameters, **parameters)
-        return binary_call("tracking", metadata, "frames", uploads, TrackingResponse, timeout_s)
-    request = request_of(TrackingRequest, video=[as_text(source) for source in sources], **parameters)
-    return json_call("tracking", request, TrackingResponse, timeout_s)
+    return media_call(
+        "tracking",
+        "frames",
+        listed(video),
+        TrackingResponse,
+        metadata=lambda: request_of(TrackingParameters, **parameters),
+        request=lambda texts: request_of(TrackingRequest, video=texts, **parameters),
+        timeout_s=timeout_s,
+    )
 
 
 def vlm(
     images: Sequence[ImageLike] | None, *, timeout_s: float | None, **parameters: Any
 ) -> Call[VLMResponse]:
     """With the fields of `VLMParameters`."""
-    sources = list(images or ())
-    uploads = uploads_of(sources)
-    if uploads is not None:
-        metadata = request_of(VLMParameters, **parameters)
-        return binary_call("vlm", metadata, "images", uploads, VLMResponse, timeout_s)
-    texts = [as_text(source) for source in sources]
-    return json_call(
-        "vlm", request_of(VLMRequest, images=texts or None, **parameters), VLMResponse, timeout_s
+    return media_call(
+        "vlm",
+        "images",
+        list(images or ()),
+        VLMResponse,
+        metadata=lambda: request_of(VLMParameters, **parameters),
+        request=lambda texts: request_of(VLMRequest, images=texts or None, **parameters),
+        timeout_s=timeout_s,
     )
 
 
@@ -85,15 +87,25 @@ def embedding(
     image: Images | None, text: str | Sequence[str] | None, *, timeout_s: float | None, **parameters: Any
 ) -> Call[EmbeddingResponse]:
     """With the fields of `EmbeddingParameters`."""
-    sources = [] if image is None else listed(image)
-    uploads = uploads_of(sources) if text is None else None
-    if uploads is not None:
-        metadata = request_of(EmbeddingParameters, **parameters)
-        return binary_call("embedding", metadata, "image", uploads, EmbeddingResponse, timeout_s)
-    images = None if image is None else [as_text(source) for source in sources]
-    texts = [*text] if text is not None and not isinstance(text, str) else text
-    request = request_of(EmbeddingRequest, image=images, text=texts, **parameters)
-    return json_call("embedding", request, EmbeddingResponse, timeout_s)
+    texts = text if text is None or isinstance(text, str) else [*text]
+
+    def request(images: list[str]) -> EmbeddingRequest:
+        given = None if image is None else images
+        return request_of(EmbeddingRequest, image=given, text=texts, **parameters)
+
+    def metadata() -> EmbeddingParameters:
+        # A form carries no text: given both, the caller is told by the rule of the request.
+        return request_of(EmbeddingParameters, **parameters) if text is None else request(["beside a text"])
+
+    return media_call(
+        "embedding",
+        "image",
+        [] if image is None else listed(image),
+        EmbeddingResponse,
+        metadata=metadata,
+        request=request,
+        timeout_s=timeout_s,
+    )
 
 
 def listed(images: Images) -> list[ImageLike]:
@@ -104,18 +116,3 @@ def listed(images: Images) -> list[ImageLike]:
 def wire_array(array: ArrayLike | None) -> NDArray | None:
     """An array as it goes over the wire; what is no `NDArray` is sent as 32-bit floats."""
     return array if array is None or isinstance(array, NDArray) else NDArray.from_numpy(array, "float32")
-
-
-__all__ = [
-    "Images",
-    "Message",
-    "TrackingInterval",
-    "TrackingKeyframe",
-    "detection",
-    "embedding",
-    "ner",
-    "segmentation",
-    "tracking",
-    "vlm",
-    "wire_array",
-]

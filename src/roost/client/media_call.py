@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from pydantic import BaseModel
@@ -15,6 +15,29 @@ from roost.contracts.envelope import InferenceRequest
 Response = TypeVar("Response", bound=BaseModel)
 
 JSON = "application/json"
+
+
+def media_call(
+    capability: str,
+    field: str,
+    media: Sequence[ImageLike],
+    response: type[Response],
+    *,
+    metadata: Callable[[], InferenceRequest],
+    request: Callable[[list[str]], InferenceRequest],
+    timeout_s: float | None,
+) -> Call[Response]:
+    """A multipart form with `metadata` when all media are at hand, else the JSON `request` with their texts.
+
+    Raises:
+        InvalidMedia: as `image_upload`.
+    """
+    read = [image_upload(medium) for medium in media]
+    uploads = [upload for upload in read if upload is not None]
+    if uploads and len(uploads) == len(media):
+        return _binary_call(capability, metadata(), field, uploads, response, timeout_s)
+    texts = [_as_text(medium, upload) for medium, upload in zip(media, read, strict=True)]
+    return json_call(capability, request(texts), response, timeout_s)
 
 
 def json_call(
@@ -30,7 +53,7 @@ def json_call(
     )
 
 
-def binary_call(
+def _binary_call(
     capability: str,
     metadata: InferenceRequest,
     field: str,
@@ -49,25 +72,9 @@ def binary_call(
     )
 
 
-def uploads_of(images: Sequence[ImageLike]) -> list[bytes] | None:
-    """The bytes of images that are all at hand; None when the server has to read one of them itself.
-
-    Raises:
-        InvalidMedia: as `image_upload`.
-    """
-    uploads = [image_upload(image) for image in images]
-    at_hand = [upload for upload in uploads if upload is not None]
-    return at_hand if at_hand and len(at_hand) == len(uploads) else None
-
-
-def as_text(image: ImageLike) -> str:
-    """An image as a JSON request carries it.
-
-    Raises:
-        InvalidMedia: as `image_upload`.
-    """
-    upload = image_upload(image)
-    if upload is None:
-        assert isinstance(image, str)
-        return image
-    return b64encode(upload).decode()
+def _as_text(medium: ImageLike, upload: bytes | None) -> str:
+    """As a JSON request carries it: base64, or the string that the server reads itself."""
+    if upload is not None:
+        return b64encode(upload).decode()
+    assert isinstance(medium, str)
+    return medium

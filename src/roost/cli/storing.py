@@ -1,11 +1,12 @@
-"""What an interrupted transfer says and leaves."""
+"""What a command that stores a model says: when it is done, and when it is interrupted."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from roost.cli.output import note
+from roost.cli.output import note, print_json, say
+from roost.contracts.model import SavedModel
 from roost.errors import RoostError
 
 
@@ -20,3 +21,12 @@ def resumable(give_up: Callable[[], None] | None = None) -> Iterator[None]:
             if give_up is not None:
                 give_up()
         raise
+
+
+def tell(saved: SavedModel, *, as_json: bool) -> None:
+    """The entry as JSON; or its key on stdout, and the next step beside it."""
+    if as_json:
+        print_json(saved)
+        return
+    say(str(saved.key))
+    note(f"It is ready. Deploy it with `roost deploy {saved.key}`.")
