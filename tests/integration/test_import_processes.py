@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import random
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -17,42 +15,13 @@ import pytest
 from roost.keys import ModelKey
 from roost.testing.fake_hub import FakeHub, HubRepository
 from roost.testing.in_process import InProcessServer
+from roost.testing.led_process import LedProcess
 from roost.testing.loopback import Loopback
 from roost.testing.server_process import plain_environment, wait_until
 
 KEY = ModelKey("f", "s", "imported")
 SCRIPT = Path(__file__).with_name("importing.py")
 END_S = 60.0
-
-
-class Importer:
-    """One importing process, led line by line."""
-
-    def __init__(self, arguments: list[str], environment: dict[str, str]) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, *arguments],
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    def says(self) -> str:
-        """Its next line; empty when it has ended."""
-        assert self.process.stdout is not None
-        return self.process.stdout.readline().strip()
-
-    def go_on(self) -> None:
-        """Let it take the next step."""
-        assert self.process.stdin is not None
-        self.process.stdin.write("\n")
-        self.process.stdin.flush()
-
-    def end(self) -> None:
-        """Kill it as `kill -9` does."""
-        self.process.kill()
-        self.process.communicate()
 
 
 class Place:
@@ -71,12 +40,12 @@ class Place:
         )
         self._stack = stack
 
-    def start(self, *arguments: str) -> Importer:
-        importer = Importer(list(arguments), self.environment)
+    def start(self, *arguments: str) -> LedProcess:
+        importer = LedProcess(arguments, self.environment)
         self._stack.callback(importer.end)
         return importer
 
-    def begun(self, weights: Path) -> Importer:
+    def begun(self, weights: Path) -> LedProcess:
         """An importer that is about to ask for the model."""
         importer = self.start(str(SCRIPT), str(weights))
         assert importer.says() == "begun"
@@ -132,8 +101,7 @@ def test_ctrl_c_in_the_middle_of_a_download(place: Place) -> None:
         assert place.server.models.get(KEY).phase == "uploading"
         assert [path for path in imports.iterdir() if path.is_dir()]
         os.kill(command.process.pid, signal.SIGINT)
-        _, errors = command.process.communicate(timeout=END_S)
-        assert command.process.returncode == 130, errors
+        assert command.process.wait(END_S) == 130
         entry = place.server.models.get(KEY)
         assert (entry.phase, entry.message) == ("upload_failed", "interrupted")
         assert [path for path in imports.iterdir() if path.is_dir()] == []

@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import random
-import subprocess
-import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -23,6 +21,7 @@ from roost.storage.packing import lay_out
 from roost.storage.store import ObjectStore
 from roost.storage.upload import upload_tree
 from roost.testing.in_process import InProcessServer
+from roost.testing.led_process import LedProcess
 from roost.testing.memory_store import MemoryStore
 
 SCRIPT = Path(__file__).with_name("killed_saver.py")
@@ -42,22 +41,14 @@ class Place:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.now = datetime.now(UTC)
-        self.saver = subprocess.Popen(
-            [sys.executable, str(SCRIPT), str(folder)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+        self.saver = LedProcess([str(SCRIPT), str(folder)])
         self.objects = ObjectStore.open((folder / "storage").as_uri())
 
     def save(self, tree: Path, kill_at: int = -1) -> str:
         """Save in a process of its own; what the saver says."""
-        assert self.saver.stdin is not None
-        assert self.saver.stdout is not None
         order = {"tree": str(tree), "kill_at": kill_at, "now": self.now.isoformat()}
-        self.saver.stdin.write(json.dumps(order) + "\n")
-        self.saver.stdin.flush()
-        return self.saver.stdout.readline().strip()
+        self.saver.go_on(json.dumps(order))
+        return self.saver.says()
 
     def stored(self) -> dict[str, datetime]:
         """Every object and when it was written."""
@@ -67,8 +58,7 @@ class Place:
         self.now += by
 
     def close(self) -> None:
-        self.saver.kill()
-        self.saver.communicate()
+        self.saver.end()
 
 
 @pytest.fixture

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
@@ -23,49 +20,18 @@ from roost.storage.artifacts import StoredArtifacts
 from roost.storage.download import download_tree
 from roost.storage.store import ObjectStore
 from roost.testing.fake_clock import FakeClock
+from roost.testing.led_process import LedProcess
 
 KEY = ModelKey("yolo", "coco", "run-1")
 SCRIPT = Path(__file__).with_name("claims_writer.py")
 
 
-class Writer:
-    """One writer process, led line by line."""
+class Writer(LedProcess):
+    """One writer process."""
 
     def __init__(self, url: str, folder: Path, name: str, last_step: str) -> None:
+        super().__init__([str(SCRIPT), url, str(folder), name, last_step])
         self.name = name
-        self.process = subprocess.Popen(
-            [sys.executable, str(SCRIPT), url, str(folder), name, last_step],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    def says(self) -> str:
-        """Its next word; empty when it has ended."""
-        assert self.process.stdout is not None
-        return self.process.stdout.readline().strip()
-
-    def go_on(self) -> None:
-        """Let it take the next step."""
-        assert self.process.stdin is not None
-        self.process.stdin.write("\n")
-        self.process.stdin.flush()
-
-    def suspend(self) -> None:
-        """Stop it where it is, as a laptop's lid does."""
-        self.process.send_signal(signal.SIGSTOP)
-
-    def wake(self) -> None:
-        """Let it go on as if nothing had happened."""
-        self.process.send_signal(signal.SIGCONT)
-
-    def end(self) -> None:
-        """Kill it as `kill -9` does."""
-        self.process.kill()
-        self.process.wait(timeout=60)
-        for pipe in (self.process.stdin, self.process.stdout):
-            if pipe is not None and not pipe.closed:
-                pipe.close()
 
 
 class Place:
@@ -190,13 +156,11 @@ def test_a_killed_write_leaves_the_records_readable_and_writable(place: Place) -
         "    session.execute(text(\"INSERT INTO leases VALUES ('x', 'me', '2026-01-01')\"))\n"
         "    print('written', flush=True); sys.stdin.readline()\n"
     )
-    process = subprocess.Popen(
-        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    with process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "written\n"
-        process.kill()
+    process = LedProcess(["-c", script])
+    try:
+        assert process.says() == "written"
+    finally:
+        process.end()
     assert place.models().claim(KEY, ClaimRequest(mode="save", writer="next")).token is not None
     with place.database.read() as session:
         assert session.connection().exec_driver_sql("SELECT count(*) FROM leases").scalar() == 0
