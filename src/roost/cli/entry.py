@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from importlib import import_module
 
 
 def run() -> None:
     """Import the command and run it."""
     try:
-        from roost.cli.main import run as command  # noqa: PLC0415  # this import is what may be interrupted
+        command = import_module("roost.cli.main").run
     except KeyboardInterrupt:
         os._exit(130)
     command()

@@ -10,6 +10,7 @@ from contextlib import aclosing, asynccontextmanager, suppress
 from typing import Any, Final
 
 from roost.asgi.body import read_body
+from roost.asgi.method import require_method
 from roost.asgi.presence import while_present
 from roost.asgi.request_id import current_request_id
 from roost.asgi.responses import send_json
@@ -17,7 +18,7 @@ from roost.asgi.types import Receive, Scope, Send, find_header
 from roost.contracts.endpoint import Endpoint
 from roost.contracts.endpoint_stream import CONTENT_TYPE, KEEP_ALIVE_LINE, end_line, error_line, item_line
 from roost.contracts.replica import ReplicaLimits
-from roost.errors import MethodNotAllowed, NotFound, RoostError, Timeout
+from roost.errors import NotFound, RoostError, Timeout
 from roost.replica.endpoint_calls import EndpointCalls
 from roost.replica.inference_request import require_json
 
@@ -64,7 +65,7 @@ class EndpointApp:
         path: str = scope["path"]
         path = path.removeprefix(scope.get("root_path", ""))
         if path == DOCUMENT_PATH:
-            _require_method(scope, path, "GET")
+            require_method(scope, path, "GET")
             await send_json(send, 200, self._document)
             return
         endpoint = self._endpoints.get(path.removeprefix("/")) if path.startswith("/") else None
@@ -73,7 +74,7 @@ class EndpointApp:
                 f"There is no endpoint {path[:200]!r}.",
                 hint=f"The endpoints are {', '.join(f'/{name}' for name in self._endpoints)}.",
             )
-        _require_method(scope, path, "POST")
+        require_method(scope, path, "POST")
         if endpoint.is_stream:
             await self._stream(endpoint, scope, receive, send)
         else:
@@ -156,11 +157,6 @@ class _Lines:
 
 async def _send_line(send: Send, line: bytes) -> None:
     await send({"type": "http.response.body", "body": line, "more_body": True})
-
-
-def _require_method(scope: Scope, path: str, method: str) -> None:
-    if scope["method"] != method:
-        raise MethodNotAllowed(f"{path!r} does not answer {scope['method']}.", hint=f"Use {method}.")
 
 
 @asynccontextmanager

@@ -10,13 +10,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from roost.asgi.body import read_body
+from roost.asgi.method import require_method
 from roost.asgi.request_id import current_request_id
 from roost.asgi.responses import send_json
 from roost.asgi.types import Receive, Scope, Send, find_header
 from roost.capabilities.table import CAPABILITIES
 from roost.contracts.envelope import InferenceRequest
 from roost.contracts.replica import ReplicaLimits
-from roost.errors import MethodNotAllowed, NotFound, Timeout, WrongCapability
+from roost.errors import NotFound, Timeout, WrongCapability
 from roost.replica.inference_request import read_binary, read_json
 from roost.replica.served_model import ServedModel
 
@@ -56,10 +57,7 @@ class InferenceApp:
         route = self._routes.get(path)
         if route is None:
             raise self._no_route(path)
-        if scope["method"] != route.method:
-            raise MethodNotAllowed(
-                f"{path!r} does not answer {scope['method']}.", hint=f"Use {route.method}."
-            )
+        require_method(scope, path, route.method)
         await route.handler(scope, receive, send)
 
     async def _infer_json(self, scope: Scope, receive: Receive, send: Send) -> None:

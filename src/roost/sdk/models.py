@@ -41,7 +41,8 @@ def save_model(
 
     Args:
         weights_dir: Any tree of files; Roost never looks into it.
-        servable: A class marked with `roost.serve.ingress`, or a capability's subclass.
+        servable: A class marked with `roost.serve.ingress`, one with `roost.serve.endpoint` methods, or a
+            capability's subclass.
         requirements: Hardware one replica needs; default none.
         config: Settings the servable reads, string to string.
         include: Data files, folders and dynamically imported modules to ship beside the class.
