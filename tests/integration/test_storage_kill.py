@@ -70,7 +70,8 @@ else:
 def weights(tmp_path: Path) -> Path:
     root = tmp_path / "weights"
     root.mkdir()
-    (root / "model.bin").write_bytes(b"".join(bytes([i]) * CHUNK_SIZE for i in range(CHUNKS)))
+    # No chunk is of zeros: that is what a file has where nothing was written yet.
+    (root / "model.bin").write_bytes(b"".join(bytes([i + 1]) * CHUNK_SIZE for i in range(CHUNKS)))
     (root / "small.txt").write_bytes(b"small")
     return root
 
