@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from roost.services.garbage_turn import LEASE_S
@@ -95,6 +95,19 @@ class Story:
         return artifact_path("manifests", self.registry.models.get(self.registry.key(name)).digest)
 
 
+OLD_CHUNK: list[tuple[object, ...]] = [
+    ("save", "one", {"a"}),
+    ("delete", "one"),
+    ("wait", DAY_S),
+    ("begin", {"a"}),
+    ("collect", 0.0),
+    ("finish",),
+]
+"""An upload counts on what a collection then takes: few random stories come to it."""
+
+
+@example(on_folder=True, steps=OLD_CHUNK)
+@example(on_folder=False, steps=OLD_CHUNK)
 @settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
 @given(on_folder=st.booleans(), steps=st.lists(STEPS, min_size=3, max_size=12))
 def test_in_any_order(on_folder: bool, steps: list[tuple[object, ...]]) -> None:
